@@ -1,5 +1,7 @@
 from . import messages as messages
 from . import values as values
+from .capture.dump_reader import DumpReader as DumpReader
+from .capture.dump_reader import open as open
 from .capture.logs.disk_entry import DiskEntry as DiskEntry
 from .capture.logs.log_batch import LogBatch as LogBatch
 from .capture.logs.log_batch import LogBytes as LogBytes
@@ -46,6 +48,8 @@ from .protocol import decode_response as decode_response
 from .protocol import encode_request as encode_request
 from .protocol import encode_response as encode_response
 from .protocol import peek as peek
+from .protocol.endpoints.client_connection import ClientConnection as ClientConnection
+from .protocol.endpoints.server_connection import ServerConnection as ServerConnection
 from .protocol.headers.header_versions import header_version_for as header_version_for
 from .query.display_filter import DisplayFilter as DisplayFilter
 from .query.display_filter import parse_filter as parse_filter

@@ -17,6 +17,7 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 from kwire.codecs import native
+from tests import time_limits
 from tests.browser import browser
 from tests.commands import CommandRunner
 from tests.executions import let_executions_agree
@@ -150,6 +151,7 @@ def pytest_configure(config: pytest.Config) -> None:
         config.pluginmanager.register(Without(words, "kwire/spark", "tests/spark"))
     if not is_worker(config):
         config.pluginmanager.register(SkipSummary())
+    time_limits.register(config)
 
 
 def is_worker(config: pytest.Config) -> bool:

@@ -44,7 +44,9 @@ def once(function: Callable[[], Any], clock: Callable[[], float] = time.process_
     return clock() - begin
 
 
-def round_robin(runs: Sequence[dict[str, Timer]], rounds: int, slot: float, warm: float = 0.0) -> list[Times]:
+def round_robin(
+    runs: Sequence[dict[str, Timer]], rounds: int, slot: float, warm: float = 0.0, *, frozen: bool = True
+) -> list[Times]:
     """Time every run of every implementation once a round.
 
     Args:
@@ -52,12 +54,14 @@ def round_robin(runs: Sequence[dict[str, Timer]], rounds: int, slot: float, warm
         rounds: how many there are.
         slot: seconds of one turn.
         warm: seconds of a turn before the first round, of which nothing is kept.
+        frozen: whether the garbage collector leaves out what there is before.
 
     Returns:
         For each run the times, a round each.
     """
     gc.collect()
-    gc.freeze()  # what is held for later turns is not walked over in each
+    if frozen:
+        gc.freeze()  # what is held for later turns is not walked over in each
     times: list[Times] = [{name: [] for name in run} for run in runs]
     for number in range(-1 if warm else 0, rounds):
         for run, taken in zip(runs, times, strict=True):

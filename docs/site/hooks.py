@@ -12,6 +12,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from message_pages import message_pages  # mkdocs finds what is beside its hooks while it loads them
+
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))  # hooks run in mkdocs' process
 os.environ["COLUMNS"] = "100"  # argparse wraps the text of options at this width
 
@@ -24,7 +26,12 @@ def on_files(files: Any, config: Any) -> Any:
     """Add the generated pages."""
     from mkdocs.structure.files import File
 
-    for path, content in (("reference/commands.md", commands()), ("reference/errors.md", errors())):
+    pages = {
+        "reference/commands.md": commands(),
+        "reference/configs.md": configs(),
+        "reference/errors.md": errors(),
+    }
+    for path, content in (*pages.items(), *message_pages()):
         files.append(File.generated(config, path, content=content))
     for name in ASSETS:
         files.append(File.generated(config, name, abs_src_path=str(HERE / name)))
@@ -64,6 +71,37 @@ def policy(page: str) -> str:
 def on_page_markdown(markdown: str, page: Any, config: Any, files: Any) -> str:
     """Put the table of options where a page asks for it."""
     return markdown.replace(OPTIONS, options())
+
+
+def configs() -> str:
+    """Return the page of Kafka's broker configs, made from the table that brokers use."""
+    from kwire.broker.configs import definitions_of, effect_of
+    from kwire.broker.configs.effects import HONOURED_TOPIC_CONFIGS, REFUSALS
+    from kwire.broker.settings_configs import own_defaults
+
+    rows = []
+    own = own_defaults()
+    for name, config in definitions_of("broker", None).items():
+        default = own.get(name, config.default)
+        effect = f"refuses most values: {REFUSALS[name][1]}" if name in REFUSALS else effect_of(name).value
+        rows.append(f"| `{name}` | {config.about} | {'' if default is None else f'`{default}`'} | {effect} |")
+    topics = [
+        f"| `{name}` | {config.about} | {'honoured' if name in HONOURED_TOPIC_CONFIGS else 'no effect'} |"
+        for name, config in definitions_of("topic", None).items()
+    ]
+    return "\n".join(
+        (
+            "# Configs",
+            "What `kwire serve --config`, `--set` and `kwire.testing.Kafka(configs={...})` do with Kafka's configs."
+            " Defaults are those of kwire; with `--realistic` they are Kafka's.\n",
+            "## Of brokers\n",
+            "| config | what it is | default | kwire |\n|---|---|---|---|",
+            *rows,
+            "\n## Of topics\n",
+            "| config | what it is | kwire |\n|---|---|---|",
+            *topics,
+        )
+    )
 
 
 def commands() -> str:

@@ -9,11 +9,14 @@ Spark's data source uses the same modules. pyarrow and numpy (the extra `arrow`)
 
 from .parquet import write_parquet
 from .read_captures import consumer_groups, history, read, schema
+from .scan_captures import CaptureScan, scan
 
 __all__ = [
+    "CaptureScan",
     "consumer_groups",
     "history",
     "read",
+    "scan",
     "schema",
     "write_parquet",
 ]

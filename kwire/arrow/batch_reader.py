@@ -11,10 +11,12 @@ from typing import Any
 from ..capture.compressed_files import unpack_input
 from ..capture.dump import Dump
 from ..capture.files import open_file
+from ..capture.frame_extractor import FrameExtractor
 from ..capture.kafka.other_protocols import ZOOKEEPER
 from ..capture.logs.log_batch import LogBytes
 from ..capture.open_dump import open_dump
 from ..capture.portions import read_portions
+from ..capture.ranges.capture_ranges import CaptureRange, open_range
 from ..capture.tcp.connection_share import ConnectionShare
 from ..capture.znode_files import read_znode_text
 from ..errors import DumpError, ZnodeError
@@ -28,6 +30,7 @@ from .raw_frames import RawFrameWalker
 from .read_options import AUTO, FRAMES, HEX, LOG, PCAP, Options
 from .rows.arrow_batches import RowBatchBuilder
 from .rows.frame_rows import Pairing
+from .rows.range_pairing import RangePairing
 from .rows.row_faults import PADDING, RowFault, fault_of
 from .rows.row_schema import MESSAGE, columns_for
 from .rows.selected_messages import bodies_for, chooser
@@ -92,6 +95,19 @@ class BatchReader:
                 if not options.ignore_corrupt_files:
                     raise
             yield from builder.ready()
+        yield from builder.rest()
+
+    def read_range(self, part: CaptureRange) -> Iterator[Any]:
+        """Read a range of a capture; for yields and errors see `read`."""
+        builder = self.builder
+        builder.clear()
+        builder.begin(part.path)
+        pairing = Pairing(self.apis, builder.rows)
+        extractor = FrameExtractor(part.path, self.catalog, zookeeper=self.options.zookeeper)
+        with open_range(part, extractor, RangePairing(self.apis, pairing)) as batches:
+            for batch in batches:
+                pairing.add_batch(batch)
+                yield from builder.ready()
         yield from builder.rest()
 
     def rows_of(self, unit: InputSplit) -> Iterator[None]:

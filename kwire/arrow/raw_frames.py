@@ -6,12 +6,12 @@ from collections.abc import Iterator
 from struct import Struct
 
 from ..capture.portions import Cursor
+from ..capture.raw_frames import begins_tokens
 from ..errors import BadFrame, DecodeError, DumpError
 from ..protocol import LEAST
 from ..protocol.frames.stream_faults import BrokenDump, CutShort
 
 RawFrame = tuple[int, bytes, DecodeError | None]  # offset, the bytes of a frame or fragment, and the fault
-SASL_HANDSHAKE_0 = b"\0\x11\0\0"  # messages after it have no header, and may be empty
 _SIZE = Struct(">i").unpack_from
 
 
@@ -77,8 +77,9 @@ class RawFrameWalker:
             stop = pos + 4 + size
             if stop > last + 4:
                 break
-            found.append((base + pos, data[pos:stop], None))
-            if size >= 8 and data.startswith(SASL_HANDSHAKE_0, pos + 4):
+            frame = data[pos:stop]
+            found.append((base + pos, frame, None))
+            if least and begins_tokens(frame):
                 self.least = least = 0
             pos = stop
         cursor.pos = pos

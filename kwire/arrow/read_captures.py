@@ -45,23 +45,25 @@ def _read(paths: Paths, options: Mapping[str, Any]) -> Any:
     from .find_files import find_files
     from .input_splits import InputSplit
 
-    reading = _reading(options)
-    files = find_files(_names(paths), reading.options)
+    reading = build_reading(options)
+    files = find_files(name_paths(paths), reading.options)
     batches = reading.read(InputSplit(file.path, weight=file.size) for file in files if file.size)
     return RecordBatchReader.from_batches(reading.schema, batches)
 
 
-def _names(paths: Paths) -> list[str]:
+def name_paths(paths: Paths) -> list[str]:
+    """Return paths as text."""
     return [os.fspath(path) for path in ([paths] if isinstance(paths, str | os.PathLike) else paths)]
 
 
 def schema(**options: Unpack[ReadOptions]) -> Any:
     """Return the `pyarrow.Schema` of `read` with these options; raise the same exceptions."""
     need_libraries()
-    return _reading(options).schema
+    return build_reading(options).schema
 
 
-def _reading(options: Mapping[str, Any]) -> Any:
+def build_reading(options: Mapping[str, Any]) -> Any:
+    """Return the `BatchReader` of options in snake case or with Spark's names."""
     from .batch_reader import BatchReader
     from .read_options import Options
 

@@ -6,6 +6,10 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 
+class ClosesConnection(ConnectionAbortedError):
+    """A handler has no response and closes the connection, so that the client looks for the cause."""
+
+
 class ServedApi(NamedTuple):
     """The versions of an api that are served, and its handler.
 

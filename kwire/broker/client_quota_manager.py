@@ -7,9 +7,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-USER, CLIENT = "user", "client-id"
+USER, CLIENT, IP = "user", "client-id", "ip"
 PRODUCE, FETCH = "producer_byte_rate", "consumer_byte_rate"
 KEYS = (PRODUCE, FETCH, "request_percentage", "controller_mutation_rate")
+CONNECTIONS = "connection_creation_rate"  # of an address; connections above it are delayed
+IP_KEYS = (CONNECTIONS,)
+WHOLE = frozenset((PRODUCE, FETCH, CONNECTIONS))  # quotas that are whole numbers
 ANONYMOUS = "ANONYMOUS"  # the only user entity of quotas
 MOST_QUOTAS, MOST_CLIENTS = 1000, 10_000
 QuotaEntity = frozenset[tuple[str, str | None]]  # a quota's entity types and names; None is the default

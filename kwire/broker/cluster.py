@@ -32,8 +32,6 @@ from .security.authorizer import Authorizer
 from .settings import Settings
 from .transactions.transaction_coordinator import TransactionCoordinator
 
-DAY_MS = 24 * 3600 * 1000  # delete.retention.ms
-
 
 class BrokerCluster:
     """Brokers and one controller, which share all state.
@@ -88,7 +86,7 @@ class BrokerCluster:
         }
         self.rules: FaultRules = FaultRules()
         self.quotas: ClientQuotaManager = self.controller.quotas
-        self.fetch_sessions: FetchSessions = FetchSessions(Random(rng.getrandbits(64)))
+        self.fetch_sessions: FetchSessions = FetchSessions(Random(rng.getrandbits(64)), settings.max_fetch_sessions)
         self.waiting: Purgatory = Purgatory()
         self.producer_ids: int = rng.getrandbits(40)  # the last one; earlier runs: in the logs
         self.time_ms: Callable[[], int] = lambda: int(self.waiting.now * 1000)
@@ -288,10 +286,10 @@ class BrokerCluster:
     def _look_after(self, topic: Topic) -> None:
         """Flush and compact the logs of a topic, and delete expired segments."""
         now = self.time_ms()
-        flush_ms, kept = topic.number("flush.ms", NEVER), topic.number("retention.ms", -1)
-        ratio = float(topic.configs.get("min.cleanable.dirty.ratio", "0.5"))
-        least_lag, most_lag = topic.number("min.compaction.lag.ms", 0), topic.number("max.compaction.lag.ms", NEVER)
-        tombstones = topic.number("delete.retention.ms", DAY_MS)
+        flush_ms, kept = topic.number("flush.ms"), topic.number("retention.ms")
+        ratio = float(topic.text("min.cleanable.dirty.ratio"))
+        least_lag, most_lag = topic.number("min.compaction.lag.ms"), topic.number("max.compaction.lag.ms")
+        tombstones = topic.number("delete.retention.ms")
 
         def act(log: ReplicaLog) -> None:
             if flush_ms != NEVER:

@@ -52,6 +52,7 @@ PARTS: dict[str, tuple[tuple[str, str], ...]] = {
     "OffsetForLeaderEpoch": (("topics", "topics"), ("partitions", "partitions")),
     "Produce": (("responses", "topic_data"), ("partition_responses", "partition_data")),
     "ShareGroupDescribe": (("groups", "group_ids"),),
+    "StreamsGroupDescribe": (("groups", "group_ids"),),
     "TopicMetadata": (("topics_meta_data", "topics"),),
     "TxnOffsetCommit": (("topics", "topics"), ("partitions", "partitions")),
     "WriteTxnMarkers": (("markers", "markers"), ("topics", "topics"), ("partitions", "partition_indexes")),
@@ -97,7 +98,7 @@ def error_response(message: Any, version: int, code: int, catalog: Catalog) -> A
     if isinstance(message, ProduceRequest) and message.acks == 0:
         return None
     api = api_of(message)
-    response = codec_in(catalog, f"{api}Response", version).schema
+    response = codec_in(catalog, f"{api}Response", version).tree
     repeats = api in REPEATED or (api == "Fetch" and version < FIRST_FETCH_WITHOUT_PARTS)
     if api == "AlterUserScramCredentials":  # each user once, as in AlterUserScramCredentialsRequest
         users = sorted({row.name for row in (*message.deletions, *message.upsertions)})

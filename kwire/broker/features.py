@@ -18,5 +18,6 @@ FEATURES: dict[str, Feature] = {
     "group.version": Feature(0, 1, 1, "ConsumerGroupHeartbeat"),  # KIP-848
     "metadata.version": Feature(7, 27, 27, "ConsumerGroupHeartbeat"),  # as Kafka 4.1
     "share.version": Feature(0, 1, 1, "ShareGroupHeartbeat"),  # KIP-932
+    "streams.version": Feature(0, 1, 1, "StreamsGroupHeartbeat"),  # KIP-1071
     "transaction.version": Feature(0, 2, 2, "ConsumerGroupHeartbeat"),  # KIP-890
 }

@@ -14,7 +14,6 @@ import msgspec
 from .. import messages
 from ..values import ErrorCode
 
-MOST_SESSIONS = 1000  # the default of Kafka's max.incremental.fetch.session.cache.slots
 FIRST, FINAL = 0, -1  # epochs that begin and end a session
 _HIGHEST = 2**31 - 1
 Key = tuple[str, bytes, int]  # topic name and id (one of them is empty), and partition
@@ -89,8 +88,9 @@ class FetchSessions:
     recently used one.
     """
 
-    def __init__(self, rng: Random) -> None:
+    def __init__(self, rng: Random, most: int = 1000) -> None:
         self._rng = rng
+        self._most = most  # max.incremental.fetch.session.cache.slots
         self._sessions: OrderedDict[tuple[int, int], FetchSession] = OrderedDict()
 
     def session_for(self, node_id: int, request: messages.FetchRequest) -> FetchSession | int | None:
@@ -123,6 +123,6 @@ class FetchSessions:
         if not session.parts or (node_id, session.session_id) in self._sessions:
             return None
         self._sessions[node_id, session.session_id] = session
-        if len(self._sessions) > MOST_SESSIONS:
+        if len(self._sessions) > self._most:
             self._sessions.popitem(last=False)
         return session

@@ -9,6 +9,13 @@ from ..cluster import Broker
 from .log.disk import Disk
 from .log.memory_disk import MemoryDisk
 
+# Loggers of Kafka's whose levels clients may read and alter (KIP-412); they have no effect.
+LOGGERS = (
+    "root kafka kafka.authorizer.logger kafka.controller kafka.log.LogCleaner kafka.network.RequestChannel$"
+    " kafka.request.logger kafka.server.KafkaApis kafka.server.ReplicaManager org.apache.kafka"
+    " org.apache.kafka.controller state.change.logger"
+).split()
+
 
 @dataclass(slots=True)
 class LogDir:
@@ -59,8 +66,9 @@ class Node:
     rack: str | None = None
     disks: Sequence[Disk] = field(default_factory=lambda: [MemoryDisk()])
     advertised: tuple[str, int] | None = None  # Kafka's advertised.listeners
+    static_configs: dict[str, str] = field(default_factory=dict)  # that only this broker has, by Kafka's names
     log_dirs: list[LogDir] = field(init=False)
-    configs: dict[str, str] = field(init=False, default_factory=dict)  # of DYNAMIC_CONFIGS; not persisted
+    logger_levels: dict[str, str] = field(init=False, default_factory=lambda: dict.fromkeys(LOGGERS, "INFO"))
 
     def __post_init__(self) -> None:
         self.log_dirs = [LogDir(disk) for disk in self.disks]

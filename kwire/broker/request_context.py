@@ -76,7 +76,9 @@ class RequestContext(Generic[Message_co]):
             return code
         if self._is_refused:
             return ErrorCode.POLICY_VIOLATION
-        return rules.error(self, topic, partition, transactional_id if group is None else group) if rules else 0
+        if not rules:
+            return ErrorCode.NONE
+        return rules.error(self, topic, partition, transactional_id if group is None else group)
 
     def failed(self: RequestContext[RequestMessage[Response]], code: int) -> Response:
         """Return the response to a request that fails as a whole."""
@@ -89,7 +91,7 @@ class RequestContext(Generic[Message_co]):
             return ErrorCode.NONE
         api = api_of(self.message)
         may_act = partial(self.allows, AclOperation.CLUSTER_ACTION, ResourceType.CLUSTER, CLUSTER_NAME)
-        if api == "Fetch" and self._replica_id >= 0:  # KafkaApis.handleFetchRequest: a follower needs no READ
+        if api == "Fetch" and self.follower_id >= 0:  # KafkaApis.handleFetchRequest: a follower needs no READ
             return ErrorCode.NONE if may_act() else ErrorCode.TOPIC_AUTHORIZATION_FAILED
         if api == "AddPartitionsToTxn" and self.version >= FIRST_OF_BROKERS:  # handleAddPartitionsToTxnRequest
             return ErrorCode.NONE if may_act() else ErrorCode.CLUSTER_AUTHORIZATION_FAILED
@@ -98,7 +100,7 @@ class RequestContext(Generic[Message_co]):
         return denial(self.allows, api, topic, group, transactional_id)
 
     @property
-    def _replica_id(self) -> int:
+    def follower_id(self) -> int:
         """The broker that fetches; -1 or less for consumers. From v15 on, it is tagged (KIP-903)."""
         message = self.message
         assert isinstance(message, messages.FetchRequest)

@@ -11,11 +11,13 @@ from typing import Any
 
 import msgspec
 
+from ..codecs.fast_path import REFUSALS
 from ..codecs.message_codec import codec_in
 from ..errors import TooLong
 from ..protocol import Frame, Request, Undecodable, encode_response
 from ..protocol.frame_parser import FrameParser
 from ..protocol.frames.frame_size import get_int16, get_int32
+from ..protocol.headers.frame_tables import frame_table
 from ..schema.catalog import Catalog
 from ..values import ErrorCode
 from .api import ServedApi
@@ -60,6 +62,13 @@ def read_request(frame: Frame, catalog: Catalog, apis: dict[int, ServedApi]) -> 
         return _refuse_version(frame, catalog, apis, f"version {version} of api key {api_key} is not served")
     spec = catalog.find(api_key, "request", version)
     assert spec is not None
+    table = frame_table(catalog, codec_in(catalog, spec.name, version))
+    if table is not None:
+        try:
+            header, message = table.read(frame.data)
+            return ServedRequest(message, version, header.correlation_id, getattr(header, "client_id", None) or "")
+        except REFUSALS:
+            pass  # the parser below tolerates what Kafka does, and explains the rest
     read = FrameParser(frame, catalog, salvage=True, trace=False).request(codec_in(catalog, spec.name, version))
     if isinstance(read, Undecodable):
         return Unserved(problem=str(read.error))

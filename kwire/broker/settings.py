@@ -5,10 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from .configs import HIGHEST, TOPIC_CONFIGS
-
 MEBIBYTE = 1 << 20
-FIRST_RELEASE_WITH_LIMIT = 4  # of `message.timestamp.after.max.ms`
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,10 +25,20 @@ class Settings:
     max_message_bytes: int = MEBIBYTE + 12
     fetch_max_bytes: int = 8 * MEBIBYTE
     retention_bytes: int = -1  # per partition; -1 disables the limit
+    retention_ms: int = -1  # Kafka's default is 7 days
+    delete_topics: bool = True  # delete.topic.enable
     initial_rebalance_delay: float = 0.0  # Kafka's default is 3 s, for many consumers that start together
     consumer_heartbeat_interval: float = 0.5  # for KIP-848 groups; Kafka's default of 5 s is too long for tests
     consumer_session_timeout: float = 45.0
     migration_policy: str = "bidirectional"  # or upgrade, downgrade, disabled (group.consumer.migration.policy)
+    classic_group_max_size: int = 2**31 - 1  # group.max.size
+    consumer_group_max_size: int = 2**31 - 1  # group.consumer.max.size
+    max_transaction_timeout_ms: int = 900_000
+    max_fetch_sessions: int = 1000
+    max_described_partitions: int = 2000  # in a page of DescribeTopicPartitions
+    max_request_bytes: int = 16 * MEBIBYTE  # a sixth of Kafka's, because so much may be buffered
+    max_connections_per_ip: int = 2**31 - 1
+    connections_max_idle: float = 600.0
     min_session_timeout: float = 6.0
     max_session_timeout: float = 1800.0
     offset_metadata_max_bytes: int = 4096
@@ -54,13 +61,8 @@ class Settings:
     passwords: Mapping[str, str] = field(default_factory=dict, repr=False)  # the passwords of users
     max_reauth: float = 0.0  # connections.max.reauth.ms in seconds; 0 disables re-authentication
     tls: bool = False
-
-    @property
-    def most_ahead_ms(self) -> int:
-        """By how much timestamps may be ahead of the broker's time, unless a topic sets
-        `message.timestamp.after.max.ms`; without limit before Kafka 4.0."""
-        is_limited = self.release is None or int(self.release.split(".")[0]) >= FIRST_RELEASE_WITH_LIMIT
-        return int(TOPIC_CONFIGS["message.timestamp.after.max.ms"].default) if is_limited else HIGHEST
+    realistic: bool = False  # whether defaults and first contact are as Kafka's, not as tests like them
+    configs: Mapping[str, str] = field(default_factory=dict)  # broker configs that are set, by Kafka's names
 
     @property
     def protocol(self) -> str:

@@ -9,11 +9,13 @@ import sys
 import zlib
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
-from dataclasses import dataclass
 from itertools import chain
 from typing import Any, TypeVar
 
+import msgspec
+
 from ..errors import DumpError
+from ..runtime.former_dataclasses import was_dataclass
 
 MOST_MEMORY = 1 << 28  # largest dictionary of an xz file, in bytes
 LEADING = 6  # bytes that identify a format
@@ -24,8 +26,8 @@ _GZIP_WINDOW = 31  # zlib's setting for a gzip member with its header and checks
 T = TypeVar("T")
 
 
-@dataclass(frozen=True, slots=True)
-class OpenedInput:
+@was_dataclass
+class OpenedInput(msgspec.Struct, frozen=True):
     """An input whose first bytes were read.
 
     Attributes:

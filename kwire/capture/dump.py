@@ -3,19 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
+
+import msgspec
 
 from ..protocol import Frame
 from ..protocol.frames.captured_frame import CapturedBatch
+from ..runtime.former_dataclasses import was_dataclass
 
 if TYPE_CHECKING:
     from .logs.disk_files import DiskFile
     from .logs.log_batch import LogBatch, LogBytes
+    from .ranges.capture_ranges import CaptureRange
+    from .ranges.frame_consumer import FrameConsumer
 
 
-@dataclass(frozen=True, slots=True)
-class Dump:
+Divide = Callable[["FrameConsumer", int], "Iterator[CaptureRange]"]
+
+
+@was_dataclass
+class Dump(msgspec.Struct, frozen=True):
     """A dump: its detected format, and an iterator over its frames.
 
     Bytes outside of complete frames (a truncated tail, bytes after an impossible size) are a last frame whose data does
@@ -25,14 +32,16 @@ class Dump:
     snapshot has `batches` (`LogBatch`, and `LogBytes` for bytes outside of batches) and no frames: reading frames
     raises DumpError. For other formats `batches` is None. Captures also have `captured`: the content of `frames` as
     tuples, which cost less than frames; only one of the two can be read. `file` is the source of their frames.
-    `position` returns the number of bytes read from the file.
+    `position` returns the number of bytes read from the file. `divide` yields the ranges of a capture instead, given
+    what reads them and the size of a range in bytes; it is None for other files.
     """
 
     kind: str
     frames: Iterator[Frame]
-    remarks: list[str] = field(default_factory=list)
+    remarks: list[str] = msgspec.field(default_factory=list)
     batches: Iterator[LogBatch | LogBytes] | None = None
     captured: Iterator[CapturedBatch] | None = None
     file: str = ""
     disk: DiskFile | None = None
     position: Callable[[], int] = int
+    divide: Divide | None = None

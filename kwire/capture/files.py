@@ -16,6 +16,7 @@ from typing import Any, BinaryIO, NamedTuple
 from ..errors import DumpError, MissingExtra
 from ..runtime.lazy_patterns import lazy_pattern
 
+HTTP_TIMEOUT = 60.0  # seconds without a byte
 READ_AHEAD = 4 << 20  # bytes per request, for an object that is read from its start to its end
 MAPPED = "dbfs:/", "/dbfs/"  # Databricks' file system and its mount point
 S3 = frozenset(["s3", "s3a", "s3n"])  # Hadoop's names for the same store
@@ -50,8 +51,7 @@ def local_path(path: str | os.PathLike[str]) -> Path | None:
         return path
     text = os.fspath(path) if isinstance(path, str | os.PathLike) else None
     if not isinstance(text, str):
-        hint = "; frames in memory: kwire.FrameReader().feed(data)" if isinstance(path, bytes | bytearray) else ""
-        raise TypeError(f"the path of a file is needed, as text or Path, not {type(path).__name__}{hint}")
+        raise TypeError(f"a path, bytes or an open binary file is needed, not {type(path).__name__}")
     match = _URI.match(text)
     if match is None:
         return Path(text)
@@ -75,8 +75,8 @@ def open_file(path: str | os.PathLike[str], read_ahead: int = READ_AHEAD) -> Bin
     """Open a file for reading, local or remote.
 
     Args:
-        path: a path, or a URI such as `s3://bucket/a.pcap`, `s3a:`, `gs:`, `abfss:`, `hdfs:`, `file:`. pyarrow's
-            options may follow a question mark: `?endpoint_override=127.0.0.1:9000&scheme=http`.
+        path: a path, or a URI such as `s3://bucket/a.pcap`, `s3a:`, `gs:`, `abfss:`, `hdfs:`, `file:`, `https:`.
+            pyarrow's options may follow a question mark: `?endpoint_override=127.0.0.1:9000&scheme=http`.
         read_ahead: bytes of an object per request.
 
     Raises:
@@ -87,6 +87,11 @@ def open_file(path: str | os.PathLike[str], read_ahead: int = READ_AHEAD) -> Bin
     local = local_path(path)
     if local is not None:
         return local.open("rb")
+    if os.fspath(path).lower().startswith(("http://", "https://")):
+        from urllib.request import urlopen
+
+        served: BinaryIO = urlopen(os.fspath(path), timeout=HTTP_TIMEOUT)
+        return served
     store, name = _open_store(os.fspath(path))
     raw: Any = store.open_input_file(name)
     return BufferedReader(raw, read_ahead)

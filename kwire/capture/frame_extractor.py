@@ -3,9 +3,9 @@
 Every byte of every TCP stream is part of a frame, a gap, or a fragment with a reason. This module coordinates the other
 modules of the package and does not parse anything.
 
-Packets that are complete and in order take the fast path of the native engine: segments of connections without buffered
-bytes, segments that open and close connections, and the frames in them. All others take the general path, which uses
-the same state; either path can process the next packet with the same result (tests/capture/test_native_walk.py).
+The native engine reassembles TCP, with loss and out of order, and extracts frames where the next one is known to start;
+this module decides which connections are Kafka's, and `kafka.connection_frames` where frames start after a gap. Without
+the engine, `tcp.connection_table` reassembles, with the same result (tests/capture/test_native_walk.py).
 """
 
 from __future__ import annotations
@@ -32,12 +32,12 @@ from .packets.packet_headers import LOST, NOT_TCP, parse_segment
 from .packets.pcap import NEAR, PcapReader
 from .packets.pcapng import PcapngReader
 from .packets.tcp_segment import Segment
-from .tcp.connection import WITH_TIME, Ended, Event, Finished, Portion, TcpConnection
+from .tcp.connection import Ended, Event, Finished, Portion, TcpConnection
 from .tcp.connection_share import ALL, ConnectionShare
-from .tcp.connection_table import EVERY, LINGER, LINGER_PACKETS, STRAY, ConnectionTable, ReassemblyLimits
+from .tcp.connection_table import EVENTS, EVERY, ConnectionTable, ReassemblyLimits
 
 if TYPE_CHECKING or ENGINE == "native":
-    from ..codecs.native import PacketWalker
+    from ..codecs.native import PacketWalker, SegmentTable
 
 BUFFERED = 32 << 20  # bytes of incomplete frames, besides the largest one
 BETWEEN_TRIMS = 8 << 20  # bytes
@@ -56,6 +56,7 @@ class FrameExtractor:
         limits: how much may be buffered while packets are missing.
         share: the connections to read; all by default.
         zookeeper: return each packet of a ZooKeeper connection as a frame with a fault.
+        engine: `native`; any other reassembles with the reference.
 
     Attributes:
         remarks: where the capture ends too early, as text.
@@ -70,20 +71,37 @@ class FrameExtractor:
         limits: ReassemblyLimits | None = None,
         share: ConnectionShare = ALL,
         zookeeper: bool = False,
+        engine: str = ENGINE,
     ) -> None:
         self.file: str = file
         self.share: ConnectionShare = share
         self.others: set[bytes] = set()  # keys of the newest connections that belong to other shares
         self.remarks: list[str] = []
         self.broken: DumpError | None = None
-        self.recogniser: FrameRecogniser = FrameRecogniser(catalog, zookeeper)
-        self.reassembler: ConnectionTable = ConnectionTable(limits)
+        self.is_native: bool = engine == "native"
+        self.recogniser: FrameRecogniser = FrameRecogniser(catalog, zookeeper, is_native=self.is_native)
+        self.reassembler: ConnectionTable | SegmentTable = (
+            SegmentTable(self, limits or ReassemblyLimits(), EVENTS) if self.is_native else ConnectionTable(limits)
+        )
         self.states: dict[int, State] = {}
         self._lost: Counter[str] = Counter()
         self._others = 0  # packets without TCP
         self.trim_at: int = BETWEEN_TRIMS
         self.batch: CapturedBatch = FrameBatch()
         self._is_over = self._has_damage = False
+
+    @property
+    def state(self) -> tuple[Any, ...]:
+        """The state between two packets, from which `go_on` continues: see `boundary_states`."""
+        budgets = self.recogniser.proofs, self.recogniser.looks
+        counts = self._lost, self._others, self.trim_at, self._has_damage
+        return self.reassembler.state, self.states, budgets, *counts
+
+    def go_on(self, state: tuple[Any, ...]) -> None:
+        """Continue as if the packets before this state had been read."""
+        table, self.states, budgets, self._lost, self._others, self.trim_at, self._has_damage = state
+        self.recogniser.proofs, self.recogniser.looks = budgets
+        self.reassembler.go_on(table)
 
     def frames(self, packets: Iterable[Packet | DamagedBytes]) -> Iterator[Frame]:
         """Read all packets.
@@ -107,7 +125,9 @@ class FrameExtractor:
         """Read the packets that are available. More may follow later, but not after the capture is `broken`."""
         if self.broken is not None:
             return
-        in_order = InOrderPackets(packets, self) if isinstance(packets, PcapReader | PcapngReader) else None
+        in_order = None
+        if isinstance(packets, PcapReader | PcapngReader) and not isinstance(self.reassembler, ConnectionTable):
+            in_order = InOrderPackets(packets, self, self.reassembler)
         try:
             for packet in packets:
                 self._receive(packet, self.batch)
@@ -146,8 +166,11 @@ class FrameExtractor:
         """End all connections, since no more packets will come. Raises DumpError as `frames` does."""
         out: CapturedBatch = FrameBatch()
         self._is_over = True
-        for event in self.reassembler.finish():
-            self._take(event, out)
+        if isinstance(self.reassembler, ConnectionTable):
+            for event in self.reassembler.finish():
+                self.take(event, out)
+        else:
+            self.reassembler.finish(out)
         self._report_unread(self.broken, out)
         return out
 
@@ -167,23 +190,22 @@ class FrameExtractor:
         if self.is_other(segment.key):
             reassembler.packets += 1
             if reassembler.packets % EVERY == 0:
-                self.look_around(segment.nanoseconds, out)
-            return
-        for event in reassembler.feed(segment):
-            self._take(event, out)
+                self._look_around(segment.nanoseconds, out)
+        elif isinstance(reassembler, ConnectionTable):
+            for event in reassembler.feed(segment):
+                self.take(event, out)
+        else:
+            reassembler.feed(segment, out)
         if reassembler.packets % EVERY == 0:
-            self._trim(out)
+            self.trim(out)
 
-    def look_around(self, now: int | None, out: CapturedBatch) -> None:
+    def _look_around(self, now: int | None, out: CapturedBatch) -> None:
         """End finished connections and bound buffers. Called periodically, with the time of the latest packet."""
-        for event in self.reassembler.look_around(now):
-            self._take(event, out)
-        self._trim(out)
-
-    def end(self, connection: TcpConnection, out: CapturedBatch) -> None:
-        """End a closed connection that will receive no more segments."""
-        for event in self.reassembler.end(connection):
-            self._take(event, out)
+        if isinstance(self.reassembler, ConnectionTable):
+            for event in self.reassembler.look_around(now):
+                self.take(event, out)
+        else:
+            self.reassembler.look_around(now, out)
 
     def is_other(self, key: bytes) -> bool:
         """Whether a connection belongs to another share, by the key of a segment."""
@@ -211,9 +233,15 @@ class FrameExtractor:
         """
         self.recogniser.allow(count)
         state = self.states[connection.number] = KafkaConnection(self.recogniser, connection, side, head)
-        cut_in_order(state)
+        self._cut_natively(state)
 
-    def _take(self, event: Event, out: CapturedBatch) -> None:
+    def _cut_natively(self, conversation: KafkaConnection) -> None:
+        """Extract the frames of both directions of a connection in the engine, where the next one is known to start."""
+        if self.is_native:
+            conversation.cut_in_order()
+
+    def take(self, event: Event, out: CapturedBatch) -> None:
+        """Process the next data or the end of a connection."""
         connection = event.connection
         if isinstance(event, Finished | Ended):
             self._end(connection, out, gone=isinstance(event, Ended))
@@ -231,14 +259,14 @@ class FrameExtractor:
         out += state.feed(event)
         if isinstance(state, NonKafkaConnection) and state.turned is not None:
             self.states[connection.number] = state.turned
-            cut_in_order(state.turned)
+            self._cut_natively(state.turned)
 
     def _replay_opening(
         self, opening: UndecidedConnection, state: KafkaConnection | NonKafkaConnection, out: CapturedBatch
     ) -> None:
         self.states[opening.connection.number] = state
         if isinstance(state, KafkaConnection):
-            cut_in_order(state)
+            self._cut_natively(state)
         out += opening.replay(state)
 
     def _end(self, connection: TcpConnection, out: CapturedBatch, *, gone: bool) -> None:
@@ -249,6 +277,8 @@ class FrameExtractor:
                 ended = "the capture ended" if self._is_over else "no more of the connection was captured"
                 self._stop(connection, out, "the connection closed" if connection.is_closing else ended)
             del self.states[connection.number]
+            if not isinstance(connection, TcpConnection):
+                connection.stop_cutting()
             is_open = self._is_over and not connection.is_closing
             out.append(OpenConnection(connection.number) if is_open else connection.number)
         if gone:
@@ -264,7 +294,7 @@ class FrameExtractor:
         elif state is not None:
             out += state.stop(connection.last, cause)
 
-    def _trim(self, out: CapturedBatch) -> None:
+    def trim(self, out: CapturedBatch) -> None:
         """Bound the memory of incomplete frames; the largest one may keep growing."""
         if self.reassembler.read <= self.trim_at:
             return
@@ -304,23 +334,19 @@ class FrameExtractor:
             self.remarks.append(broken.reason)
 
 
-def cut_in_order(conversation: KafkaConnection) -> None:
-    """Extract the frames of both directions of a connection on the fast path."""
-    if ENGINE == "native":
-        conversation.cut_in_order()
-
-
 class InOrderPackets:
-    """Processes the packets of one file.
+    """Processes the packets of one file in the engine.
 
     Args:
         reader: the reader of the file.
-        streams: the general path, which owns the connections.
+        streams: receives what the engine does not process.
+        table: the connections.
     """
 
-    def __init__(self, reader: PcapReader | PcapngReader, streams: FrameExtractor) -> None:
+    def __init__(self, reader: PcapReader | PcapngReader, streams: FrameExtractor, table: SegmentTable) -> None:
         self.reader: PcapReader | PcapngReader = reader
         self.streams: FrameExtractor = streams
+        self.table: SegmentTable = table
         self._walker: Any = None
         self._described: tuple[str, tuple[Interface, ...]] | None = None  # byte order, interfaces
 
@@ -339,9 +365,9 @@ class InOrderPackets:
 
     def _walk(self, out: CapturedBatch) -> bool:
         """Read packets; return whether some were read and the available bytes end inside the next packet."""
-        if self._walker is None and ENGINE == "native":
+        if self._walker is None:
             self._create_walker()
-        if self._walker is None or self.reader.is_skipping:
+        if self.reader.is_skipping:
             return False
         reader = self.reader
         cursor = self.reader.cursor
@@ -349,7 +375,7 @@ class InOrderPackets:
         if self._described != (reader.order, interfaces):
             self._described = reader.order, interfaces
             self._walker.describe(reader.order == ">", [link_layout(interface) for interface in interfaces])
-        cursor.pos = self._walker.run(cursor.data, cursor.pos, out)
+        cursor.pos = self._walker.run(cursor.data, cursor.pos, out, cursor.pos + reader.stop - cursor.offset)
         if isinstance(reader, PcapReader):
             reader.note_time(self._walker.seconds)
         return bool(reader.looks_ahead and self._walker.lacks_bytes and cursor.pos)
@@ -357,12 +383,7 @@ class InOrderPackets:
     def _create_walker(self) -> None:
         streams = self.streams
         is_other = None if streams.share.is_all else self._is_other
-        most_connections = streams.reassembler.limits.connections
-        is_block = isinstance(self.reader, PcapngReader)
-        linger = LINGER_PACKETS, int(LINGER_PACKETS * WITH_TIME), LINGER
-        self._walker = PacketWalker(
-            streams.reassembler, streams, Segment, is_other, most_connections, linger, NEAR, STRAY, is_block
-        )
+        self._walker = PacketWalker(self.table, streams, is_other, NEAR, isinstance(self.reader, PcapngReader))
 
     def _is_other(self, key: bytes) -> bool:
         return key in self.streams.others or self.streams.is_other(key)

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
+
+from msgspec.structs import replace
 
 from ..codecs.json_reader import read_unknown_tags as tags_from_json
 from ..codecs.json_writer import UNKNOWN_TAGS

@@ -4,7 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
+from typing import TYPE_CHECKING
+
+from msgspec.structs import replace
 
 from ..errors import DumpError
 from ..schema.catalog import Catalog
@@ -19,6 +23,10 @@ from .packets.damage import DamagedBytes
 from .packets.packet import Packet
 from .tcp.connection_share import ConnectionShare
 from .unsupported_formats import refuse_foreign
+
+if TYPE_CHECKING:
+    from .ranges.capture_ranges import CaptureRange
+    from .ranges.frame_consumer import FrameConsumer
 
 
 def build_capture_dump(kind: str, streams: FrameExtractor, packets: Iterable[Packet | DamagedBytes]) -> Dump:
@@ -46,13 +54,21 @@ def _is_file(name: str) -> bool:
     return name != "-" and (local is None or local.is_file())
 
 
+def _divide(path: str, streams: FrameExtractor, consumer: FrameConsumer, size: int) -> Iterator[CaptureRange]:
+    from .ranges.capture_ranges import find_ranges  # which most reads do without
+
+    return find_ranges(path, streams, consumer, size)
+
+
 def open_capture(
-    opened: OpenedInput, file: str, catalog: Catalog, share: ConnectionShare, zookeeper: bool
+    opened: OpenedInput, path: str, file: str, catalog: Catalog, share: ConnectionShare, zookeeper: bool
 ) -> Dump | None:
-    """Open a capture; None if the input has another format."""
+    """Open a capture; None if the input has another format. `file` is the name of `path` that is shown."""
     for kind, (magics, reader) in CAPTURES.items():
         if opened.head[:4] in magics:
             packets = reader(opened.portions(), file, looks_ahead=_is_file(file))
             streams = FrameExtractor(file, catalog, share=share, zookeeper=zookeeper)
-            return build_capture_dump(kind, streams, packets)
+            dump = build_capture_dump(kind, streams, packets)
+            is_divisible = not opened.prefix and share.is_all and _is_file(path)
+            return replace(dump, divide=partial(_divide, path, streams)) if is_divisible else dump
     return None

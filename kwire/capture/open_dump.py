@@ -9,9 +9,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
+
+from msgspec.structs import replace
 
 from ..errors import DumpError
 from ..protocol import LEAST, LIMIT, Frame, Source
@@ -19,10 +20,9 @@ from ..protocol.frames.frame_size import get_int32
 from ..schema.catalog import Catalog, catalog_for
 from .compressed_files import OpenedInput, unpack_input
 from .dump import Dump
-from .files import printable_name
 from .frame_extractor import FrameExtractor
 from .open_capture import build_capture_dump, open_capture
-from .open_file import open_unpacked, read_whole
+from .open_file import InputSource, open_unpacked, read_whole, source_name
 from .open_log import open_disk_file, open_segment
 from .open_text import UTF16, open_text
 from .packets.capture_formats import CAPTURES
@@ -40,7 +40,7 @@ _TEXT = frozenset(b"\t\n\r" + bytes(range(0x20, 0x7F)))
 
 @contextmanager
 def open_dump(
-    path: str | Path,
+    path: InputSource,
     *,
     bare: bool = False,
     catalog: Catalog | None = None,
@@ -52,7 +52,7 @@ def open_dump(
     """Open a dump.
 
     Args:
-        path: a file; `-` is standard input.
+        path: a path or URI; `-` is standard input; or bytes, or a file that is open in binary mode.
         bare: whether the bytes are one body, without size and header.
         catalog: the specs of JSON lines; those of Kafka's releases by default.
         topic: the topic of a log, such as `__consumer_offsets`; by default derived from folder or records.
@@ -69,15 +69,17 @@ def open_dump(
         OSError: the file cannot be read.
     """
     specs = catalog or catalog_for()
-    file = printable_name(path)
+    file = source_name(path)
     if followed is not None:
         from .growing_files import read_growing
 
-        opened = unpack_input(read_growing(Path(path), followed), file)
+        opened = unpack_input(read_growing(Path(cast(str, path)), followed), file)
         yield _open_growing(opened, file, specs)
         return
     with open_unpacked(path) as opened:
-        dump = open_capture(opened, file, specs, share, zookeeper) or _detect_format(opened, file, bare, specs, topic)
+        dump = open_capture(opened, str(path), file, specs, share, zookeeper) or _detect_format(
+            opened, file, bare, specs, topic
+        )
         yield replace(dump, kind=opened.prefix + dump.kind, position=opened.position)
 
 
@@ -97,7 +99,7 @@ def _open_growing(opened: OpenedInput, file: str, catalog: Catalog) -> Dump:
     return Dump("raw frames", read_raw_frames(opened.portions(), file, remarks), remarks)
 
 
-def read_log(path: str | Path, *, topic: str | None = None) -> Iterator[LogBatch | LogBytes]:
+def read_log(path: InputSource, *, topic: str | None = None) -> Iterator[LogBatch | LogBytes]:
     """Read the batches of a log segment, of a metadata log or of a snapshot, one by one.
 
     Args:
@@ -118,13 +120,12 @@ def read_log(path: str | Path, *, topic: str | None = None) -> Iterator[LogBatch
     """
     with open_dump(path, topic=topic) as dump:
         if dump.batches is None:
-            raise DumpError(
-                f"this is not a log: it was recognised as {dump.kind}", file=str(path), hint="try kwire.read_dump"
-            )
+            problem = f"this is not a log: it was recognised as {dump.kind}"
+            raise DumpError(problem, file=source_name(path), hint="try kwire.read_dump")
         yield from dump.batches
 
 
-def read_disk(path: str | Path) -> Iterator[DiskItem]:
+def read_disk(path: InputSource) -> Iterator[DiskItem]:
     """Read the entries of a file of a broker's disk: an index, a producer snapshot, a checkpoint, and so on.
 
     Args:
@@ -142,11 +143,12 @@ def read_disk(path: str | Path) -> Iterator[DiskItem]:
     """
     with open_dump(path) as dump:
         if dump.disk is None:
-            raise DumpError(f"this is not a file beside the segments: it was recognised as {dump.kind}", file=str(path))
+            problem = f"this is not a file beside the segments: it was recognised as {dump.kind}"
+            raise DumpError(problem, file=source_name(path))
         yield from dump.disk.items
 
 
-def read_dump(path: str | Path) -> Iterator[Frame]:
+def read_dump(path: InputSource) -> Iterator[Frame]:
     """Read the frames of a dump, one by one.
 
     Args:
@@ -175,7 +177,7 @@ def _detect_format(opened: OpenedInput, file: str, bare: bool, catalog: Catalog,
     if disk_kind is not None and (head or disk_kind.may_be_empty):
         return open_disk_file(disk_kind, opened, file)
     if not head:
-        raise DumpError("there is nothing in it", file=file, hint="is the file complete?")
+        raise DumpError("file is empty", file=file)
     refuse_foreign(head, file)
     # Four characters of text, read as a size field, exceed the limit; the bytes of a BOM do as well.
     if _TEXT.issuperset(head[:4]) or head.startswith((_BOM, *UTF16)):

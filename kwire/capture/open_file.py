@@ -1,17 +1,19 @@
-"""Opens a file and decompresses it: all bytes of binary files and of text."""
+"""Opens an input and decompresses it: a path or URI, bytes in memory, or an open binary file."""
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import replace
 from pathlib import Path
-from typing import BinaryIO
+from typing import Protocol, TypeAlias, cast
+
+from msgspec.structs import replace
 
 from ..errors import DumpError
 from .compressed_files import OpenedInput, unpack_input
-from .files import open_file
+from .files import open_file, printable_name
 from .packets.capture_formats import CAPTURES
 from .portions import PORTION
 
@@ -19,22 +21,63 @@ LONGEST_TEXT = 1 << 28
 LONGEST_FILE = 1 << 31  # bytes
 
 
-@contextmanager
-def open_unpacked(path: str | Path) -> Iterator[OpenedInput]:
-    """Open a file and decompress it; `-` is standard input. For exceptions see `open_dump`."""
-    if str(path) == "-":
-        yield unpack_input(_read_available(sys.stdin.buffer), "-")
-    else:
-        with open_file(path) as stream:
-            position = stream.tell if stream.seekable() else int  # a pipe has no position
-            yield replace(unpack_input(_read_available(stream), str(path)), position=position)
+class BinarySource(Protocol):
+    """An open binary file, or anything else from which bytes are read."""
+
+    def read(self, size: int, /) -> bytes:
+        """Return at most `size` bytes; none at the end."""
 
 
-def _read_available(stream: BinaryIO) -> Iterator[bytes]:
+InputSource: TypeAlias = "str | os.PathLike[str] | bytes | bytearray | memoryview | BinarySource"
+
+
+def source_name(source: InputSource) -> str:
+    """Return the name of an input for errors and for `source.file` of its frames.
+
+    >>> source_name("a.pcap"), source_name(b"\\x00")
+    ('a.pcap', '<bytes>')
+    """
+    if isinstance(source, str | os.PathLike):
+        return printable_name(source)
+    if isinstance(source, bytes | bytearray | memoryview):
+        return "<bytes>"
+    name = getattr(source, "name", None)
+    return printable_name(name) if isinstance(name, str) else "<stream>"
+
+
+def portions_in_memory(source: InputSource) -> Iterator[bytes] | None:
+    """Return the portions of bytes in memory or of an open file; None for a path or a URI.
+
+    Raises:
+        TypeError: an open file gives text instead of bytes.
+    """
+    if isinstance(source, bytes | bytearray | memoryview):
+        data = bytes(source)
+        return (data[start : start + PORTION] for start in range(0, len(data), PORTION))
+    if isinstance(source, str | os.PathLike) or not hasattr(source, "read"):
+        return None
+    return available_portions(source)
+
+
+def available_portions(stream: BinarySource) -> Iterator[bytes]:
     """Yield the bytes that are available, so that the first message is decoded before the input ends."""
-    read1 = getattr(stream, "read1", stream.read)
-    while portion := read1(PORTION):
-        yield portion
+    read = getattr(stream, "read1", stream.read)
+    while portion := read(PORTION):
+        if not isinstance(portion, bytes | bytearray | memoryview):
+            raise TypeError(f"a file that is open in binary mode is needed; this one gives {type(portion).__name__}")
+        yield bytes(portion)
+
+
+@contextmanager
+def open_unpacked(source: InputSource) -> Iterator[OpenedInput]:
+    """Open an input and decompress it; `-` is standard input. For exceptions see `open_dump`."""
+    portions = available_portions(sys.stdin.buffer) if source == "-" else portions_in_memory(source)
+    if portions is not None:
+        yield unpack_input(portions, source_name(source))
+        return
+    with open_file(cast("str | Path", source)) as stream:
+        position = stream.tell if stream.seekable() else int  # a pipe has no position
+        yield replace(unpack_input(available_portions(stream), source_name(source)), position=position)
 
 
 def read_whole(opened: OpenedInput, file: str) -> bytes:

@@ -6,9 +6,10 @@ Readers of text are imported on first use, which halves the start-up of `kwire s
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
 from itertools import chain
 from typing import TYPE_CHECKING
+
+from msgspec.structs import replace
 
 from ..errors import DumpError
 from ..protocol import Frame, Source
@@ -46,7 +47,7 @@ def open_hex(text: str, file: str = "--hex", *, bare: bool = False, topic: str |
 
 
 def _open_request_log(opened: OpenedInput, file: str, catalog: Catalog) -> Dump:
-    from .request_log import RequestLogNotes, read_log_frames, split_lines
+    from .request_logs.request_log import RequestLogNotes, read_log_frames, split_lines
 
     notes = RequestLogNotes()
     remarks = list[str]()
@@ -68,7 +69,7 @@ def _open_request_log(opened: OpenedInput, file: str, catalog: Catalog) -> Dump:
 def open_text(opened: OpenedInput, file: str, bare: bool, catalog: Catalog, topic: str | None) -> Dump:
     """Open text, in whichever form it has bytes or requests."""
     from .packet_text.tshark_json import is_tshark_json
-    from .request_log import looks_like_request_log
+    from .request_logs.request_log import looks_like_request_log
 
     if opened.head.startswith(UTF16):  # as PowerShell's > writes it
         opened = replace(opened, head=_decode_text(read_whole(opened, file), "utf-16", file).encode(), rest=iter(()))

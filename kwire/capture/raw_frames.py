@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from ..errors import BadFrame, DumpError
 from ..protocol import Frame, FrameReader, Source, cut_short
@@ -12,6 +13,7 @@ from .compressed_files import read_up_to_damage
 from .kafka.connection_frames import SASL_HANDSHAKE_0
 
 PIECE = 1 << 22  # bytes per item after an impossible size
+LEAST_REQUEST = 12  # bytes of size, api key, version and correlation id
 
 
 def read_raw_frames(portions: Iterator[bytes], file: str, remarks: list[str] | None = None) -> Iterator[Frame]:
@@ -24,7 +26,7 @@ def read_raw_frames(portions: Iterator[bytes], file: str, remarks: list[str] | N
     try:
         for portion in portions:
             for frame in reader.feed(portion):
-                if frame.data.startswith(SASL_HANDSHAKE_0, 4):
+                if begins_tokens(frame.data):
                     reader.least = 0  # the response to a bare token may be empty
                 yield replace(frame, source=replace(frame.source, file=file))
     except BadFrame:
@@ -34,6 +36,15 @@ def read_raw_frames(portions: Iterator[bytes], file: str, remarks: list[str] | N
         if reader.rest:
             yield Frame(reader.rest, Source(file, reader.count, reader.offset), fault=cut_short(reader.rest, cause))
     yield from report_damage(errors, file, [] if remarks is None else remarks)
+
+
+def begins_tokens(frame: bytes) -> bool:
+    """Whether a frame, with its size, is a SaslHandshake request after which frames have no header, and may be empty.
+
+    >>> begins_tokens(bytes.fromhex("00000008 0011 0000 00000001")), begins_tokens(bytes.fromhex("00000004 00110000"))
+    (True, False)
+    """
+    return frame.startswith(SASL_HANDSHAKE_0, 4) and len(frame) >= LEAST_REQUEST
 
 
 def report_damage(errors: list[DumpError], file: str, remarks: list[str]) -> Iterator[Frame]:

@@ -29,7 +29,7 @@ ARCHIVES = {
 }
 _TAR_MAGIC, _TAR_AT = b"ustar", 257
 CONVERT = "pcap and pcapng are read: editcap -F pcapng FILE NEW.pcapng"
-TRIED = "pcap, pcapng, gzip, zstd, xz, bzip2, log segment, files beside segments, hex text, log of requests, raw frames"
+SHOWN = 8  # first bytes that are named
 
 
 def refuse_foreign(head: bytes, file: str) -> None:
@@ -48,5 +48,6 @@ def refuse_unknown(head: bytes, file: str) -> None:
     """Raise DumpError if these bytes cannot be the start of raw frames: the format is unknown."""
     size = get_int32(head, 0)
     if len(head) >= 4 and not LEAST <= size <= LIMIT:
-        problem = f"this is not a dump of a known format; as a frame it would have {size} bytes; tried: {TRIED}"
-        raise DumpError(problem, file=file, offset=0, hint="does it begin in the middle of a frame?")
+        shown = f"{head[:SHOWN].hex(' ')}{' ..' if len(head) > SHOWN else ''}"
+        problem = f"not a capture, log, hex dump or Kafka frame (first bytes {shown})"
+        raise DumpError(problem, file=file, hint="kwire help input lists what is read")

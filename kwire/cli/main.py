@@ -66,7 +66,6 @@ def parser_for(names: Collection[str] = tuple(COMMANDS)) -> argparse.ArgumentPar
         prog="kwire",
         usage="kwire COMMAND [OPTIONS] [FILE...]",
         description=DESCRIPTION,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("--version", action=_Version, nargs=0, help="print the version and the engine")
     commands = parser.add_subparsers(metavar="COMMAND", required=True, prog="kwire")

@@ -19,10 +19,12 @@ MOST = 4  # processes
 KILLED = ProcessLookupError, ChildProcessError
 
 
-def parts_for(files: list[str]) -> int:
-    """Return the number of processes that count."""
+def parts_for(files: list[str], jobs: int | None = None) -> int:
+    """Return the number of processes that count: `jobs` if it is given, and one file is read."""
     if sys.platform != "linux" or len(files) != 1 or not Path(files[0]).is_file():
         return 1
+    if jobs is not None:
+        return jobs
     if Path(files[0]).stat().st_size < LEAST:
         return 1
     return min(len(os.sched_getaffinity(0)), MOST)

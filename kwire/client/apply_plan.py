@@ -5,51 +5,45 @@ A plan lists the replicas of partitions. The caller waits between the steps.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
-from typing import Any, Protocol
 
 from ..cluster import ClusterState
 from ..errors import CallError
-from ..values import ErrorCode
+from .cluster_client import ClusterClient, Key, Plan, check_response, check_row, group_by_topic, live_brokers
+from .replication_throttle import ReplicationThrottle
 
 MOST_IDLE = 30  # checks of the progress without any, after which a plan is given up
-Key = tuple[str, int]
-Plan = Mapping[Key, Sequence[int]]
-TOPIC, BROKER = 2, 4  # types of config resources
-SET, DELETE = 0, 1
-RATES = "leader.replication.throttled.rate", "follower.replication.throttled.rate"
-THROTTLED = "leader.replication.throttled.replicas", "follower.replication.throttled.replicas"
-HARMLESS = {"ELECTION_NOT_NEEDED", "NO_REASSIGNMENT_IN_PROGRESS"}
-
-
-class ClusterClient(Protocol):
-    """An interface that sends requests to the brokers of a cluster."""
-
-    def state(self) -> ClusterState:
-        """Return the current brokers and partitions."""
-
-    def ask(self, name: str, members: Mapping[str, Any], node_id: int | None = None) -> Any:
-        """Send a request to a broker, or to the controller, and return the response message."""
 
 
 @dataclass(slots=True)
 class Progress:
-    """The progress of a plan: partitions that match it, partitions that are being reassigned, and all others."""
+    """The progress of a plan.
+
+    Attributes:
+        done: the partitions that match the plan.
+        moving: the partitions that are being reassigned.
+        waiting: all others.
+        misled: of `done`, those that another replica leads than the first, though the first one is in sync.
+        down: the brokers without which partitions that are moving cannot be done.
+    """
 
     done: list[Key] = field(default_factory=list)
     moving: list[Key] = field(default_factory=list)
     waiting: list[Key] = field(default_factory=list)
+    misled: list[Key] = field(default_factory=list)
+    down: set[int] = field(default_factory=set)
 
     @property
     def is_complete(self) -> bool:
-        """Whether all partitions match the plan."""
+        """Whether all partitions match the plan; their leaders may be other replicas still."""
         return not self.moving and not self.waiting
 
 
 def under_way(cluster: ClusterClient) -> dict[Key, list[int]]:
     """Return the partitions that are being reassigned, with their target replicas."""
-    message = _check_response(cluster.ask("ListPartitionReassignmentsRequest", {"topics": None}))
+    message = check_response(cluster.ask("ListPartitionReassignmentsRequest", {"topics": None}))
     targets: dict[Key, list[int]] = {}
     for topic in message.topics:
         for partition in topic.partitions:
@@ -67,14 +61,19 @@ def progress_of(cluster: ClusterClient, plan: Plan, state: ClusterState | None =
         state: the cluster's state, if it was just read.
     """
     state = state or cluster.state()
+    live = live_brokers(state)
     progress = Progress()
     moving = under_way(cluster)
-    current = {(partition.topic, partition.index): list(partition.replicas) for partition in state.partitions()}
+    current = {(partition.topic, partition.index): partition for partition in state.partitions()}
     for key, replicas in plan.items():
+        partition = current.get(key)
         if key in moving and set(moving[key]) == set(replicas):
             progress.moving.append(key)
-        elif key not in moving and current.get(key) == list(replicas):
+            progress.down |= set(replicas) - live
+        elif key not in moving and partition is not None and list(partition.replicas) == list(replicas):
             progress.done.append(key)
+            if partition.leader != partition.preferred and partition.preferred in partition.isr:
+                progress.misled.append(key)
         else:
             progress.waiting.append(key)
     return progress
@@ -87,10 +86,12 @@ def apply_plan(
     *,
     batch: int = 100,
     throttle: int | None = None,
+    notify: Callable[[str], None] = lambda line: None,
 ) -> Progress:
-    """Carry out a plan: create missing topics and partitions, and reassign others, batch by batch.
+    """Carry out a plan: create missing topics and partitions, reassign others batch by batch, elect first replicas.
 
-    Partitions that already match the plan are skipped, so an interrupted run can be repeated.
+    Partitions that already match the plan are skipped, so an interrupted run can be repeated. Brokers may be down: what
+    needs them waits for them, and the other partitions do not.
 
     Args:
         cluster: the cluster to change.
@@ -98,38 +99,63 @@ def apply_plan(
         wait: called repeatedly while a batch is in progress; returns when progress should be checked again.
         batch: how many partitions are reassigned at a time.
         throttle: bytes per second that a broker may copy; removed at the end.
+        notify: takes a line about what is not as it should be, such as a broker that is down.
 
     Raises:
-        CallError: a broker refuses a request, or does not respond, or accepts the plan and moves nothing.
+        CallError: a broker refuses a request, or does not respond, or accepts the plan and moves nothing. If no
+            partition of the plan is being reassigned then, the throttle is removed.
     """
     state = cluster.state()
     current = {(partition.topic, partition.index): list(partition.replicas) for partition in state.partitions()}
     _create_partitions(cluster, {key: plan[key] for key in plan if key not in current}, current)
-    progress = progress_of(cluster, plan)
+    limit = ReplicationThrottle(cluster, plan, notify)
     if throttle is not None:
-        set_throttle(cluster, plan, current, throttle)
-    progress = _reassign_in_batches(cluster, plan, progress, wait, batch)
-    _elect_preferred_leaders(cluster, plan)
-    if throttle is not None and (refusal := remove_throttle(cluster, plan)):
+        limit.start(throttle)
+    try:
+        progress = _reassign_in_batches(cluster, plan, wait, batch, limit)
+        if progress.misled:
+            _elect_first_replicas(cluster, progress.misled)
+    except CallError:
+        if throttle is not None:
+            _remove_idle_throttle(cluster, plan, limit)
+        raise
+    if throttle is not None and (refusal := limit.remove()):
         raise refusal
     return progress
 
 
+def _remove_idle_throttle(cluster: ClusterClient, plan: Plan, throttle: ReplicationThrottle) -> None:
+    """Remove the throttle after a failure if it limits nothing, as far as the cluster still responds."""
+    with suppress(CallError):
+        if not under_way(cluster).keys() & plan.keys():
+            throttle.remove()
+
+
 def _reassign_in_batches(
-    cluster: ClusterClient, plan: Plan, progress: Progress, wait: Callable[[Progress], None], batch: int
+    cluster: ClusterClient,
+    plan: Plan,
+    wait: Callable[[Progress], None],
+    batch: int,
+    throttle: ReplicationThrottle,
 ) -> Progress:
-    """Reassign the partitions of a plan, batch by batch, until it is complete; see `apply_plan`."""
+    """Reassign the partitions of a plan, batch by batch, until it is complete; see `apply_plan`.
+
+    A batch follows when the one before is done, or waits for brokers that are down only.
+    """
     done = -1  # partitions that were done at the last check
     idle = 0  # checks in a row during which nothing moved
+    progress = progress_of(cluster, plan)
     while not progress.is_complete:
         idle = idle + 1 if not progress.moving and len(progress.done) == done else 0
         if idle == MOST_IDLE:
             raise CallError("the controller", "it accepts the plan and moves nothing", "see kwire cluster, and its log")
         done = len(progress.done)
-        if not progress.moving:
+        if progress.waiting and not any(progress.down.isdisjoint(plan[key]) for key in progress.moving):
             _alter_reassignments(cluster, {key: plan[key] for key in progress.waiting[:batch]})
         wait(progress)
-        progress = progress_of(cluster, plan)
+        state = cluster.state()
+        throttle.extend(state)
+        progress = progress_of(cluster, plan, state)
     return progress
 
 
@@ -147,65 +173,10 @@ def cancel_plan(cluster: ClusterClient, plan: Plan) -> list[Key]:
     return keys
 
 
-def set_throttle(cluster: ClusterClient, plan: Plan, current: Plan, rate: int) -> None:
-    """Limit the bytes per second that brokers copy for a plan, as kafka-reassign-partitions --throttle does.
-
-    Args:
-        cluster: the cluster; the configs of all its brokers and of the plan's topics are changed.
-        plan: the target replicas of partitions.
-        current: the current replicas of partitions.
-        rate: bytes per second, for each broker.
-    """
-    lists: dict[str, tuple[list[str], list[str]]] = {}
-    for (topic, index), replicas in plan.items():
-        before = current.get((topic, index), replicas)
-        gained = [replica for replica in replicas if replica not in before]
-        if gained:
-            leaders, followers = lists.setdefault(topic, ([], []))
-            leaders += [f"{index}:{replica}" for replica in before]
-            followers += [f"{index}:{replica}" for replica in gained]
-    for node_id in cluster.state().brokers or {}:
-        _configure(cluster, BROKER, str(node_id), dict.fromkeys(RATES, str(rate)), node_id)
-    for topic, both in lists.items():
-        _configure(cluster, TOPIC, topic, dict(zip(THROTTLED, map(",".join, both), strict=True)))
-
-
-def remove_throttle(cluster: ClusterClient, plan: Plan) -> CallError | None:
-    """Remove the throttles of a plan's topics and of all brokers, if they have any.
-
-    Returns:
-        The first refusal, after which some throttles remain; None if all were removed.
-    """
-    resources: list[tuple[int, str, tuple[str, str], int | None]] = [
-        (BROKER, str(node_id), RATES, node_id) for node_id in cluster.state().brokers or {}
-    ]
-    resources += [(TOPIC, topic, THROTTLED, None) for topic in dict.fromkeys(topic for topic, _ in plan)]
-    refusal = None
-    for kind, name, configs, node_id in resources:
-        try:
-            _configure(cluster, kind, name, dict.fromkeys(configs), node_id)
-        except CallError as error:
-            refusal = refusal or error
-    return refusal
-
-
-def _configure(
-    cluster: ClusterClient, kind: int, name: str, configs: Mapping[str, str | None], node_id: int | None = None
-) -> None:
-    changes = [
-        {"name": config, "configOperation": DELETE if value is None else SET, "value": value}
-        for config, value in configs.items()
-    ]
-    resource = {"resourceType": kind, "resourceName": name, "configs": changes}
-    message = cluster.ask("IncrementalAlterConfigsRequest", {"resources": [resource], "validateOnly": False}, node_id)
-    for row in message.responses:
-        _check(row, f"configs of {'broker' if kind == BROKER else 'topic'} {row.resource_name}")
-
-
 def _create_partitions(cluster: ClusterClient, new: Plan, current: Plan) -> None:
     """Create topics, and additional partitions of existing topics."""
     known = {topic for topic, _ in current}
-    for topic, rows in _group_by_topic(new):
+    for topic, rows in group_by_topic(new):
         rows = sorted(rows)
         if topic in known:
             count = rows[-1] + 1
@@ -224,7 +195,7 @@ def _create_partitions(cluster: ClusterClient, new: Plan, current: Plan) -> None
             message = cluster.ask("CreateTopicsRequest", {"topics": [made], "timeoutMs": 60000, "validateOnly": False})
             results = message.topics
         for row in results:
-            _check(row, f"topic {topic}")
+            check_row(row, f"topic {topic}")
 
 
 def _alter_reassignments(cluster: ClusterClient, replicas: Mapping[Key, Sequence[int] | None]) -> None:
@@ -236,46 +207,19 @@ def _alter_reassignments(cluster: ClusterClient, replicas: Mapping[Key, Sequence
                 for row in rows
             ],
         }
-        for topic, rows in _group_by_topic(replicas)
+        for topic, rows in group_by_topic(replicas)
     ]
-    message = _check_response(cluster.ask("AlterPartitionReassignmentsRequest", {"timeoutMs": 60000, "topics": topics}))
+    message = check_response(cluster.ask("AlterPartitionReassignmentsRequest", {"timeoutMs": 60000, "topics": topics}))
     for topic in message.responses:
         for partition in topic.partitions:
-            _check(partition, f"partition {topic.name}-{partition.partition_index}")
+            check_row(partition, f"partition {topic.name}-{partition.partition_index}")
 
 
-def _elect_preferred_leaders(cluster: ClusterClient, plan: Plan) -> None:
-    """Elect the preferred leaders of partitions whose leader is another replica."""
-    keys: list[Key] = []
-    for partition in cluster.state().partitions():
-        key = partition.topic, partition.index
-        if key in plan and partition.leader != partition.preferred and partition.preferred in partition.isr:
-            keys.append(key)
-    if not keys:
-        return
-    named = [{"topic": topic, "partitions": rows} for topic, rows in _group_by_topic(keys)]
+def _elect_first_replicas(cluster: ClusterClient, keys: Iterable[Key]) -> None:
+    """Elect the first replica of each partition, its preferred leader."""
+    named = [{"topic": topic, "partitions": rows} for topic, rows in group_by_topic(keys)]
     members = {"electionType": 0, "topicPartitions": named, "timeoutMs": 60000}
-    message = _check_response(cluster.ask("ElectLeadersRequest", members))
+    message = check_response(cluster.ask("ElectLeadersRequest", members))
     for topic in message.replica_election_results:
         for partition in topic.partition_result:
-            _check(partition, f"leader of {topic.topic}-{partition.partition_id}")
-
-
-def _group_by_topic(keys: Iterable[Key]) -> Iterator[tuple[str, list[int]]]:
-    topics: dict[str, list[int]] = {}
-    for topic, index in keys:
-        topics.setdefault(topic, []).append(index)
-    yield from topics.items()
-
-
-def _check_response(message: Any) -> Any:
-    _check(message, "the request")
-    return message
-
-
-def _check(row: Any, what: str) -> None:
-    """Raise CallError if a row of a response has an error code."""
-    code = getattr(row, "error_code", 0)
-    if code and ErrorCode(code).name not in HARMLESS:
-        words = getattr(row, "error_message", None)
-        raise CallError(what, f"refused with {ErrorCode(code)}" + (f": {words}" if words else ""), "see kwire errors")
+            check_row(partition, f"leader of {topic.topic}-{partition.partition_id}")

@@ -8,7 +8,6 @@ import time
 from collections.abc import Iterator
 from concurrent.futures import Future
 from contextlib import contextmanager
-from dataclasses import replace
 from threading import Thread
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, TypeVar, overload
@@ -18,7 +17,8 @@ from msgspec import Struct
 from .. import __version__
 from ..codecs.message_codec import Codec, codec_in
 from ..errors import BadFrame, CallError
-from ..protocol import Frame, FrameDecoder, FrameReader, Response, Source, Undecodable, encode_request
+from ..protocol import Response
+from ..protocol.endpoints.client_connection import ClientConnection
 from ..protocol.headers.requests_without_response import expects_response
 from ..protocol.results import CodecOf
 from ..schema.catalog import Catalog, catalog_for
@@ -33,7 +33,6 @@ if TYPE_CHECKING:
 
 R = TypeVar("R", bound=Struct)
 PORTION = 1 << 16
-UNSUPPORTED_VERSION = 35
 SOFTWARE = {"clientSoftwareName": "kwire", "clientSoftwareVersion": __version__}  # KIP-511: brokers refuse empty ones
 
 
@@ -108,10 +107,7 @@ class BrokerConnection:
         self.timeout: float = timeout
         self.client_id: str = client_id
         self.catalog: Catalog = catalog or catalog_for()
-        self._decoder = FrameDecoder(self.catalog, salvage=True)
-        self._reader = FrameReader()
-        self._asked = 0
-        self._spoken: dict[int, Versions] = {}
+        self._wire = ClientConnection(client_id, catalog=self.catalog)
         self.security: Security = security
         self._session, self._session_ends = SessionLifetime(), float("inf")
         self.deadline: Deadline | None = deadline
@@ -207,15 +203,10 @@ class BrokerConnection:
         if time.monotonic() > self._session_ends:
             with self.within(deadline):
                 self._authenticate()
-        self._asked += 1
-        data = encode_request(
-            message, codec.version, correlation_id=self._asked, client_id=self.client_id, catalog=self.catalog
-        )
-        self._decoder.decode(Frame(data, Source(direction="request")))
+        data = self._wire.send(message, codec.version)
         with call_errors(self.address, hint=self.security.hint):
             self._send(data, deadline)
-            frame = self._read_frame(deadline) if expects_response(message) else None
-        return None if frame is None else self._decode(frame)
+            return self._read_response(deadline) if expects_response(message) else None
 
     def _send(self, data: bytes, deadline: Deadline) -> None:
         rest = memoryview(data)
@@ -225,10 +216,10 @@ class BrokerConnection:
 
     def versions(self) -> dict[int, Versions]:
         """Request the versions that the broker supports (KIP-35), if necessary again in version 0 (KIP-511)."""
-        answer = self._ask_versions(3, SOFTWARE)
-        if answer.error_code == UNSUPPORTED_VERSION:
-            answer = self._ask_versions(0, {})
-        return {api.api_key: Versions(((api.min_version, api.max_version),)) for api in answer.api_keys}
+        self._ask_versions(3, SOFTWARE)
+        if self._wire.versions is None:
+            self._ask_versions(0, {})
+        return self._wire.versions or {}
 
     def newest(self, name: str) -> int | None:
         """Return the newest version of a request that both the broker and the specs have; None if they share none.
@@ -237,37 +228,28 @@ class BrokerConnection:
             name: the name of the request, such as `MetadataRequest`.
         """
         spec = self.catalog.spec(name)
-        self._spoken = self._spoken or self.versions()
-        theirs = self._spoken.get(spec.api_key) if spec.api_key is not None else None
+        versions = self._wire.versions or self.versions()
+        theirs = versions.get(spec.api_key) if spec.api_key is not None else None
         return max((version for version in theirs or () if version in spec.versions), default=None)
 
-    def _ask_versions(self, version: int, members: dict[str, str]) -> Any:
+    def _ask_versions(self, version: int, members: dict[str, str]) -> None:
         codec = codec_in(self.catalog, "ApiVersionsRequest", version)
-        answer = self.ask(codec, codec.from_json(members, defaults=True))
-        assert answer is not None
-        return answer.message
+        self.ask(codec, codec.from_json(members, defaults=True))
 
-    def _decode(self, frame: Frame) -> Response:
-        result = self._decoder.decode(replace(frame, source=Source(direction="response")))
-        if isinstance(result, Undecodable):
-            raise result.error
-        assert isinstance(result, Response)
-        return result
-
-    def _read_frame(self, deadline: Deadline) -> Frame:
+    def _read_response(self, deadline: Deadline) -> Response:
         while True:
-            try:
-                for frame in self._reader:
-                    return frame
-            except BadFrame as error:
-                raise self._foreign_bytes_error(error) from None
             self._socket.settimeout(deadline.left())
             portion = self._socket.recv(PORTION)
             if not portion:
                 raise CallError(str(self.address), "it closed the connection without an answer", self.security.hint)
-            self._reader.feed(portion)
+            try:
+                responses = self._wire.receive(portion)
+            except BadFrame as error:
+                raise self._foreign_bytes_error(error) from None
+            if responses:
+                return responses[0]
 
     def _foreign_bytes_error(self, error: BadFrame) -> CallError:
-        if self._reader.rest.startswith(TLS_RECORDS):
+        if self._wire.unread.startswith(TLS_RECORDS):
             return CallError(str(self.address), "it responds with TLS", "use --security-protocol SSL or SASL_SSL")
         return CallError(str(self.address), f"it does not respond as Kafka does: {error}", "which port is this?")

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from typing import Any
 
 from ..cluster import ClusterState
 from ..codecs.message_codec import codec_in
 from ..errors import CallError
 from .address import Address
+from .cluster_client import RequestRefused
 from .connection import BrokerConnection
 from .deadline import Deadline
 from .read_cluster import ask_cluster
@@ -17,6 +19,8 @@ from .security import PLAINTEXT, Security
 
 class LiveCluster:
     """A live cluster, found through one of its brokers; connects to a broker with the first request to it.
+
+    If that broker stops later, another one is asked.
 
     Args:
         address: the address of any broker.
@@ -47,10 +51,16 @@ class LiveCluster:
             CallError, DecodeError: see `ask_cluster`.
         """
         self._deadline = Deadline(self.timeout)
-        connection = self._connect(self.address, self._deadline)
-        with connection.within(self._deadline):
-            self._known = ask_cluster(connection)
-        return self._known
+        refusal: CallError | None = None
+        for address in self._addresses():
+            try:
+                with self._connected(address, self._deadline) as connection:
+                    self._known = ask_cluster(connection)
+                return self._known
+            except CallError as error:
+                refusal = refusal or error
+        assert refusal is not None
+        raise refusal
 
     def ask(self, name: str, members: Mapping[str, Any], node_id: int | None = None) -> Any:
         """Send a request in the newest version that both sides support, and return the response message.
@@ -60,31 +70,58 @@ class LiveCluster:
             members: the fields, in Kafka's JSON; fields that the version lacks are left out.
             node_id: the broker to ask; by default the controller.
 
+        If the controller does not respond, the request is sent once more, to the controller that the cluster names
+        then.
+
         Raises:
             CallError: no response arrived, or the broker does not support the request.
         """
-        deadline = Deadline(self.timeout) if node_id is None else self._deadline
-        broker = (self._known.brokers or {}).get(self._known.controller_id if node_id is None else node_id)
-        where = self.address if broker is None else Address(broker.host, broker.port)
-        connection = self._connect(where, deadline)
-        with connection.within(deadline):
+        if node_id is not None:
+            return self._ask(name, members, node_id, self._deadline)
+        try:
+            return self._ask(name, members, self._known.controller_id, Deadline(self.timeout))
+        except RequestRefused:
+            raise
+        except CallError:
+            self.state()
+            return self._ask(name, members, self._known.controller_id, Deadline(self.timeout))
+
+    def _ask(self, name: str, members: Mapping[str, Any], node_id: int, deadline: Deadline) -> Any:
+        broker = (self._known.brokers or {}).get(node_id)
+        address = self.address if broker is None else Address(broker.host, broker.port)
+        with self._connected(address, deadline) as connection:
             return _ask_known_fields(connection, name, members)
 
-    def _connect(self, address: Address, deadline: Deadline) -> BrokerConnection:
-        if address not in self._connections:
-            self._connections[address] = BrokerConnection(
-                address, timeout=self.timeout, security=self.security, deadline=deadline
-            )
-        return self._connections[address]
+    def _addresses(self) -> Iterator[Address]:
+        """Yield the given address, and those of the other brokers that were live when the state was last read."""
+        yield self.address
+        for broker in (self._known.brokers or {}).values():
+            address = Address(broker.host, broker.port)
+            if not broker.fenced and address != self.address:
+                yield address
+
+    @contextmanager
+    def _connected(self, address: Address, deadline: Deadline) -> Iterator[BrokerConnection]:
+        """Give the connection to a broker, whose requests end at a deadline; after a failure it is not used again."""
+        connection = self._connections.pop(address, None)
+        if connection is None:
+            connection = BrokerConnection(address, timeout=self.timeout, security=self.security, deadline=deadline)
+        with connection.within(deadline):
+            try:
+                yield connection
+            except BaseException:
+                connection.close()
+                raise
+        self._connections[address] = connection
 
 
 def _ask_known_fields(connection: BrokerConnection, name: str, members: Mapping[str, Any]) -> Any:
     """Send a request with those of the fields that its version has, and return the response message."""
     version = connection.newest(name)
     if version is None:
-        raise CallError(str(connection.address), f"it does not answer {name}", "this needs Kafka 2.4 or newer")
+        raise RequestRefused(str(connection.address), f"it does not answer {name}", "this needs Kafka 2.4 or newer")
     codec = codec_in(connection.catalog, name, version)
-    fields = {field.json_name for field in codec.schema.all_fields}
+    fields = {field.json_name for field in codec.tree.all_fields}
     known = {name: value for name, value in members.items() if name in fields}
     answer = connection.ask(codec, codec.from_json(known, defaults=True))
     assert answer is not None

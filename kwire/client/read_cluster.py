@@ -18,6 +18,7 @@ from .deadline import Deadline
 AT_ONCE = 8  # brokers that are asked at a time
 PAGE = 2000  # partitions in an answer
 TOPICS = 500  # in an answer with their configs
+QUORUM = {"topics": [{"topicName": "__cluster_metadata", "partitions": [{"partitionIndex": 0}]}]}
 Members = dict[str, Any] | Callable[[int], dict[str, Any]]  # of a request as JSON, or what makes them for a version
 
 
@@ -51,6 +52,7 @@ def _ask_all(broker: BrokerConnection, deadline: Deadline) -> ClusterModel:
         raise CallError(str(broker.address), "it supports no version of Metadata that kwire knows", "is it a broker?")
     _ask(broker, model, "DescribeClusterRequest", _with_fenced_brokers)
     _ask(broker, model, "ListPartitionReassignmentsRequest", {"topics": None})
+    _ask(broker, model, "DescribeQuorumRequest", QUORUM)
     _ask_elr(broker, model)
     _ask_configs(broker, model)
     if broker.newest("DescribeLogDirsRequest") is not None:

@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 
 from .. import messages
 from ..errors import CallError
+from ..protocol.sasl.mechanisms import check_mechanism
 from .call_errors import WANTS_CERTIFICATE
 from .pem_files import authority_errors, load_certificate
 
@@ -70,10 +71,7 @@ class Security:
             raise ValueError(f"there is no security protocol {self.protocol!r}; there are {', '.join(PROTOCOLS)}")
         if not self.has_sasl:
             return
-        from ..protocol.sasl.mechanisms import MECHANISMS
-
-        if self.mechanism not in MECHANISMS:
-            raise ValueError(f"there is no SASL mechanism {self.mechanism!r} here; there are {', '.join(MECHANISMS)}")
+        check_mechanism(self.mechanism)
         if not (self.username and self.password):
             raise ValueError(f"{self.protocol} needs a user and a password")
 

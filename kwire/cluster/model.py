@@ -9,13 +9,14 @@ import re
 from collections import ChainMap
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from copy import deepcopy
+from dataclasses import replace
 from typing import Any
 
 from ..values import ErrorCode
 from ..zookeeper import Znode
 from .events.apply import is_refusal, learn_facts
 from .events.authority import Authority
-from .events.broker_reports import learn_configs, log_dirs_of, offline_count
+from .events.broker_reports import learn_configs, learn_quorum, log_dirs_of, offline_count
 from .events.event import DELETED, Event, partition_of, state_of
 from .events.from_brokers import events_of_leader, events_of_reassignments, events_of_view
 from .events.from_controllers import FULL, events_of_controller
@@ -23,15 +24,16 @@ from .events.listed_brokers import Listed, address_of, listed_by_controller, lis
 from .events.metadata_log import LoggedRecord, MetadataLog
 from .events.metadata_records import topic_name
 from .events.observation import CONTROLLER, DIRECTORIES, LOG, VIEWS, Observation
-from .events.partition_states import partition_errors
+from .events.partition_states import partition_errors, stopped_partitions
 from .events.znodes import Znodes
 from .history.broker_lives import Brokers
+from .history.deletions import Deletions
 from .history.lost_directories import Directories
 from .history.offline_metrics import DirectoryCounts, metrics
 from .history.offline_replicas import Answer, Offline
 from .history.partition_tables import lives, reassignments, shrinks, states
 from .history.rack_violations import Racks
-from .history.rows import Conflict, Tables
+from .history.rows import Conflict, Metric, OfflineReplica, Tables
 from .history.timeline import METADATA_LOG, ZNODES, Moment, PartitionTimeline
 from .refused_requests import REASSIGN, Seen, judged
 from .source_counts import SNAPSHOT, Sources
@@ -60,18 +62,23 @@ class ClusterModel:
     def __init__(self) -> None:
         self.brokers: Brokers = Brokers()
         self.timelines: dict[tuple[str, int], PartitionTimeline] = {}
-        self.controller_epoch = -1
+        self.controller_epoch: int = -1
         self.sources: Sources = Sources()
         self.log: MetadataLog = MetadataLog()
         self.znodes: Znodes = Znodes()
-        self.count = 0
+        self.count: int = 0
         self._facts: ClusterState = ClusterState()
         self._fenced: list[Broker] = []
         self._answers: dict[tuple[str, int], list[Answer]] = {}
         self._latest: dict[tuple[tuple[str, int], int | None], tuple[bool, int]] = {}
         self._directories = Directories()
         self._counts = DirectoryCounts()
+        self._deletions = Deletions()
         self._offline: dict[tuple[str, int], tuple[int, ...]] = {}  # according to the metadata log
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        """Load a pickle, also of a version that kept less."""
+        self.__dict__ = {"_deletions": Deletions()} | state
 
     def take(self, seen: Seen, is_refused: bool = False) -> bool:
         """Apply the next observation, in the order of time; without times, in the order of the file.
@@ -92,8 +99,9 @@ class ClusterModel:
         adapter = _ADAPTERS.get(seen.name)
         if adapter is None:
             return False
-        self.sources.add(seen)
-        if seen.message is None or is_refused or is_refusal(seen.body):
+        is_refused = is_refused or seen.message is None or is_refusal(seen.body)
+        self.sources.add(seen, is_refused=is_refused)
+        if is_refused:
             return False
         if seen.name not in LOG and (seen.name not in CONTROLLER or self._is_current(seen)):
             learn_facts(self._facts, seen.body)
@@ -104,7 +112,12 @@ class ClusterModel:
         return bool(seen.message.controller_epoch >= self.controller_epoch)
 
     def state(self) -> ClusterState:
-        """Return the newest state: a copy, which later observations do not change."""
+        """Return the newest state: a copy, which later observations do not change.
+
+        Raises:
+            MixedClusters: the observations are of several clusters.
+        """
+        self.sources.identity.check()
         records = self.log.state if self.log.end is not None else self.znodes.state
         facts = self._facts
         brokers = self._known_brokers()
@@ -117,17 +130,23 @@ class ClusterModel:
             settings=self._settings(records.settings),
             log_dirs=deepcopy(facts.log_dirs),
             offline_dirs=self._counts.now(),
+            quorum=facts.quorum,
         )
         for (topic, index), timeline in sorted(self.timelines.items()):
             newest = timeline.entries[-1].state if timeline.entries else DELETED
             if not newest.is_deleted:
-                state.put(partition_of(topic, index, newest))
+                partition = partition_of(topic, index, newest)
+                if partition.deleting is not None:
+                    waits_for = self._deletions.waits_for((topic, index), partition.replicas)
+                    partition = replace(partition, deleting=waits_for)
+                state.put(partition)
         return state
 
     def _settings(self, recorded: Settings) -> Settings:
-        """Return the settings in the records, completed by configurations that only brokers reported."""
+        """Return the settings in the records, completed by configurations and voters that only brokers reported."""
         settings = deepcopy(recorded)
         settings.configs = deepcopy(self._facts.settings.configs) | settings.configs
+        settings.voters = settings.voters or dict(self._facts.settings.voters)
         return settings
 
     @property
@@ -144,11 +163,10 @@ class ClusterModel:
         return live + [broker for broker in self._fenced if broker.node_id not in listed]
 
     def tables(self) -> Tables:
-        """Return the tables of the history so far."""
-        timelines = [(key, timeline) for key, timeline in sorted(self.timelines.items()) if timeline.entries]
-        offline = Offline(self.brokers, self._answers, self._directories.losses, self._topic_names)
+        """Return the tables of the history so far; `sources` has the cluster ids, of which there should be one."""
+        timelines = self._timelines()
         racks = Racks(self.brokers)
-        outages = tuple(offline.rows(dict(timelines)))
+        outages = self.outages()
         return Tables(
             tuple(row for key, timeline in timelines for row in states(*key, timeline)),
             tuple(lives(self.brokers)),
@@ -156,10 +174,22 @@ class ClusterModel:
             tuple(row for key, timeline in timelines for row in racks.violations(*key, timeline)),
             tuple(row for key, timeline in timelines for row in shrinks(*key, timeline)),
             tuple(row for key, timeline in timelines for row in reassignments(*key, timeline)),
-            tuple(metrics(self.brokers, outages, self._counts, knows_replicas=self.sources.know_replicas)),
+            self.metrics(outages),
             tuple(row for key, timeline in timelines for row in _list_conflicts(key, timeline)),
             tuple(self.sources.rows(self._directories)),
         )
+
+    def _timelines(self) -> list[tuple[tuple[str, int], PartitionTimeline]]:
+        return [(key, timeline) for key, timeline in sorted(self.timelines.items()) if timeline.entries]
+
+    def outages(self) -> tuple[OfflineReplica, ...]:
+        """Return when which replicas were offline: a table of `tables`."""
+        offline = Offline(self.brokers, self._answers, self._directories.losses, self._topic_names)
+        return tuple(offline.rows(dict(self._timelines())))
+
+    def metrics(self, outages: tuple[OfflineReplica, ...]) -> tuple[Metric, ...]:
+        """Return the metrics of brokers over time: a table of `tables`; `outages` are those of `outages`."""
+        return tuple(metrics(self.brokers, outages, self._counts, knows_replicas=self.sources.know_replicas))
 
     def _apply_records(self, records: Iterable[LoggedRecord], file: str) -> None:
         """Apply records of the metadata log one by one."""
@@ -261,6 +291,9 @@ class ClusterModel:
             if body.message.type == FULL:
                 listed = {(event.topic, event.partition) for event in events}
                 events += [Event(*key, DELETED) for key in self.timelines if key not in listed]
+        elif observation.name == "StopReplicaRequest":
+            deleted = [key for key, is_deletion, _ in stopped_partitions(body.message) if is_deletion]
+            self._deletions.ask((observation.connection, observation.correlation_id), deleted)
         self._apply_events(events, observation.connection, now, observation.name, Authority.CONTROLLER)
 
     def _apply_view(self, observation: Observation, now: Moment) -> None:
@@ -291,10 +324,15 @@ class ClusterModel:
     def _apply_configs(self, observation: Observation, now: Moment) -> None:
         learn_configs(self._facts.settings, observation.body)
 
+    def _apply_quorum(self, observation: Observation, now: Moment) -> None:
+        learn_quorum(self._facts, observation.body)
+
     def _apply_events(
         self, events: Iterable[Event], reporter: str, now: Moment, source: str, authority: Authority
     ) -> None:
         for topic, partition, state in events:
+            if state.is_deleted:
+                self._deletions.forget(topic)
             if partition is None:
                 for key in [key for key in self.timelines if key[0] == topic]:
                     self.timelines[key].observe(reporter, state, now, source, authority)
@@ -305,11 +343,18 @@ class ClusterModel:
             timeline.observe(reporter, state, now, source, authority)
 
     def _apply_controller_response(self, observation: Observation, now: Moment) -> None:
-        for key, code in partition_errors(observation.message, self._topic_names).items():
+        errors = partition_errors(observation.message, self._topic_names)
+        for key, code in errors.items():
             has_failed = code == ErrorCode.KAFKA_STORAGE_ERROR
             is_good = code in (ErrorCode.NONE, ErrorCode.STALE_CONTROLLER_EPOCH)
             if has_failed or (is_good and observation.name == "LeaderAndIsrResponse"):
                 self._record_answer(key, Answer(now, self.brokers.at(observation.broker), has_failed))
+        if observation.name == "StopReplicaResponse" and not observation.message.error_code:
+            request = observation.connection, observation.correlation_id
+            for topic in self._deletions.answer(request, errors, self.brokers.at(observation.broker)):
+                if not self.znodes.has_topic(topic) and self._deletions.has_ended(topic, self.timelines):
+                    ends = [Event(*key, DELETED) for key in self.timelines if key[0] == topic]
+                    self._apply_events(ends, observation.connection, now, observation.name, Authority.CONTROLLER)
 
     def _record_answer(self, key: tuple[str, int], answer: Answer) -> None:
         """Store a broker's response about its replica; of equal responses since the last state, only the first is
@@ -350,6 +395,7 @@ _ADAPTERS: dict[str, Callable[[ClusterModel, Observation, Moment], None]] = {
     "AlterPartitionResponse": ClusterModel._apply_altered_isr,
     "DescribeLogDirsResponse": ClusterModel._apply_log_dirs,
     "DescribeConfigsResponse": ClusterModel._apply_configs,
+    "DescribeQuorumResponse": ClusterModel._apply_quorum,
     REASSIGN: ClusterModel._apply_reassignments,
     "ListPartitionReassignmentsResponse": ClusterModel._apply_reassignments,
 }
@@ -393,5 +439,10 @@ def history_of(seen: Iterable[Seen]) -> Tables:
 
     Args:
         seen: the observations in the order of time; messages other than `MESSAGES` are ignored.
+
+    Raises:
+        MixedClusters: the observations are of several clusters.
     """
-    return model_of(seen).tables()
+    model = model_of(seen)
+    model.sources.identity.check()
+    return model.tables()

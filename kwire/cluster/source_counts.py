@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 
+from .cluster_identity import ClusterIdentity
 from .events.observation import CONTROLLER, DIRECTORIES, MESSAGES, VIEWS, Observation
 from .history.lost_directories import Directories
 from .history.rows import SourceRow
@@ -36,10 +37,13 @@ class Sources:
     def __init__(self) -> None:
         self._counts: dict[tuple[str, str], _MessageCount] = {}
 
-    def add(self, observation: Observation) -> None:
-        """Count a message; those without information about a cluster are ignored."""
+    def add(self, observation: Observation, *, is_refused: bool) -> None:
+        """Count a message; those without information about a cluster are ignored.
+
+        A refused request may name another cluster: that can be why it was refused (INCONSISTENT_CLUSTER_ID).
+        """
         if observation.name in MESSAGES:
-            ids = getattr(observation.message, "cluster_id", None)
+            ids = None if is_refused else getattr(observation.message, "cluster_id", None)
             self.count(
                 observation.name, observation.file, observation.time, ids, is_decoded=observation.message is not None
             )
@@ -56,6 +60,15 @@ class Sources:
         if time is not None:
             count.first = time if count.first is None else min(count.first, time)
             count.last = time if count.last is None else max(count.last, time)
+
+    @property
+    def identity(self) -> ClusterIdentity:
+        """The cluster ids that were read."""
+        identity = ClusterIdentity()
+        for (_, file), count in self._counts.items():
+            for cluster_id in sorted(count.cluster_ids):
+                identity.add(cluster_id, file)
+        return identity
 
     @property
     def know_replicas(self) -> bool:
@@ -81,19 +94,3 @@ def _notes(name: str, undecodable: int, names: set[str], directories: Directorie
     unknown = ", ".join(f"{count} of broker {broker}" for broker, count in directories.without_replicas())
     if unknown and name == "BrokerHeartbeatRequest":
         yield f"which replicas lie in the failed log directories ({unknown}) was not captured"
-
-
-def files_of_ids(rows: Iterable[tuple[str, Iterable[str]]]) -> dict[str, str]:
-    """Return each cluster id with the first file that contains it.
-
-    Args:
-        rows: files with the cluster ids in them.
-
-    >>> files_of_ids([("b.pcap", ["x"]), ("a.pcap", ["x", "y"])])
-    {'x': 'a.pcap', 'y': 'a.pcap'}
-    """
-    first_files: dict[str, str] = {}
-    for file, ids in sorted((file, tuple(ids)) for file, ids in rows):
-        for cluster_id in ids:
-            first_files.setdefault(cluster_id, file)
-    return first_files

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import Any
+
+from ..runtime.earlier_pickles import restore_fields, restore_slots
 
 MIN_ISR = "min.insync.replicas"
 NO_LEADER = -1
@@ -49,6 +53,7 @@ class Partition:
             them.
         adding, removing: replicas that a reassignment adds and removes (KIP-455); None if no message contains them.
         topic_id: the id of the topic; None if no message contains it.
+        deleting: the replicas that its deletion still waits for; None if it is not being deleted.
     """
 
     topic: str
@@ -65,6 +70,11 @@ class Partition:
     adding: tuple[int, ...] | None = None
     removing: tuple[int, ...] | None = None
     topic_id: bytes | None = None
+    deleting: tuple[int, ...] | None = None
+
+    def __setstate__(self, state: Sequence[object]) -> None:
+        """Load a pickle, also of a version with fewer fields."""
+        restore_slots(self, state)
 
     @property
     def preferred(self) -> int:
@@ -110,6 +120,45 @@ class LogDir:
     future: dict[tuple[str, int], int] = field(default_factory=dict)
 
 
+@dataclass(frozen=True, slots=True)
+class QuorumReplica:
+    """A replica of the metadata log (KIP-595, KIP-853).
+
+    Attributes:
+        is_voter: whether it votes; the others are observers, such as brokers.
+        log_end_offset: the offset after its last record, as far as the leader knows; -1 if it does not.
+        directory: the id of its log directory; None if it is unknown.
+    """
+
+    node_id: int
+    is_voter: bool
+    log_end_offset: int = -1
+    directory: bytes | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Quorum:
+    """The quorum of controllers, from a DescribeQuorum response.
+
+    Attributes:
+        leader: the active controller; -1 for none.
+        high_watermark: the offset below which most voters have the metadata log.
+        replicas: voters, then observers.
+    """
+
+    leader: int
+    leader_epoch: int
+    high_watermark: int
+    replicas: tuple[QuorumReplica, ...]
+
+    def lag(self, replica: QuorumReplica) -> int | None:
+        """Return how many records a replica is behind the leader; None if an offset is unknown."""
+        ends = [other.log_end_offset for other in self.replicas if other.node_id == self.leader]
+        if not ends or min(ends[0], replica.log_end_offset) < 0:
+            return None
+        return max(0, ends[0] - replica.log_end_offset)
+
+
 Names = tuple[str, str]
 
 
@@ -148,6 +197,7 @@ class ClusterState:
         settings: configs, features, ACLs and more.
         log_dirs: the log directories of brokers, by path.
         offline_dirs: the number of offline log directories of a broker, if messages contain it (KIP-112).
+        quorum: the quorum of controllers; None until a response describes it.
 
     >>> state = ClusterState()
     >>> state.put(Partition("orders", 0, leader=1, replicas=(1, 2), isr=(1,)))
@@ -163,6 +213,11 @@ class ClusterState:
     settings: Settings = field(default_factory=Settings)
     log_dirs: dict[int, dict[str, LogDir]] = field(default_factory=dict)
     offline_dirs: dict[int, int] = field(default_factory=dict)
+    quorum: Quorum | None = None
+
+    def __setstate__(self, state: tuple[None, dict[str, Any]]) -> None:
+        """Load a pickle, also of a version with fewer fields."""
+        restore_fields(self, state[1])
 
     def put(self, partition: Partition) -> None:
         """Set a partition."""

@@ -58,7 +58,10 @@ class FastPath(Protocol):
 class NoFastPath:
     """A fast path that refuses all input."""
 
-    decode = decode_from = encode = json = staticmethod(refuse)
+    decode: Any = staticmethod(refuse)
+    decode_from: Any = decode
+    encode: Any = decode
+    json: Any = decode
 
 
 def choose_fast_path(schema: Struct, title: str, engine: str = ENGINE) -> FastPath:
@@ -105,7 +108,7 @@ def table_of(codec: Any) -> native.NodeTable | None:
     if type(codec._fast) is native.NodeTable:
         return codec._fast
     try:
-        return native.NodeTable(*node_table(codec.schema))
+        return native.NodeTable(*node_table(codec.tree))
     except NoTable:
         return None
 

@@ -18,7 +18,7 @@ class HasTree(Protocol):
     name: str
 
     @property
-    def schema(self) -> wire.Struct:
+    def tree(self) -> wire.Struct:
         """The construct tree."""
 
 
@@ -66,7 +66,7 @@ Interest = Callable[[FieldLocation], Any]  # None means not of interest
 @lru_cache(maxsize=1024)
 def plan_fields(codec: HasTree, interest: Interest) -> tuple[FieldStep, ...]:
     """Return the steps to the fields of interest in wire order; empty if there are none. Raises UnknownNode."""
-    return tuple(_find_steps(codec.name, codec.schema, "", interest))
+    return tuple(_find_steps(codec.name, codec.tree, "", interest))
 
 
 def _find_steps(message: str, struct: wire.Struct, above: str, interest: Interest) -> Iterator[FieldStep]:
@@ -122,7 +122,7 @@ def leaf_steps(steps: tuple[FieldStep, ...]) -> Iterator[FieldStep]:
 def field_locations(codec: HasTree) -> dict[str, FieldLocation]:
     """Return the fields that are not structs, by their paths without indices."""
     return {
-        step.path: step.interest for step in leaf_steps(tuple(_find_steps(codec.name, codec.schema, "", _accept_all)))
+        step.path: step.interest for step in leaf_steps(tuple(_find_steps(codec.name, codec.tree, "", _accept_all)))
     }
 
 

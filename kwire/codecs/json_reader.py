@@ -164,7 +164,7 @@ def _check_names(node: wire.Struct, members: dict[str, Any], position: JsonPosit
             position.path.append(name)
             elsewhere = [absent for absent in node.absent if absent.json_name == name]
             first = elsewhere[0] if elsewhere else None
-            hint = version_hint(first.first, first.last, position.version) if first else suggestion(name, known)
+            hint = version_hint(first.first, first.last, position.version) if first else suggestion(str(name), known)
             position.refuse(UnknownField, hint=hint)
 
 

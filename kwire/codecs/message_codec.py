@@ -15,10 +15,11 @@ from ..schema.message_classes import find_spec
 from ..schema.message_spec import MessageSpec
 from . import native
 from .fast_path import REFUSALS, ElementReaders, FastPath, choose_fast_path
-from .native import ENGINE
+from .native import ENGINE, Declined
 from .schema_tree import grow_tree
 from .tracing import Span, TracingReader
 from .wire import Reader, Struct, Writer, bytes_of
+from .wire.construct_classes import use_construct
 
 if TYPE_CHECKING:
     from typing_extensions import Buffer, TypeVar
@@ -30,6 +31,16 @@ else:
     from typing import TypeVar
 
     M = TypeVar("M")
+
+
+RecordsAs = Literal["bytes", "view"]
+
+
+def wants_views(records: str) -> bool:
+    """Return whether records are to be views; raise ValueError for another word than `bytes` and `view`."""
+    if records not in ("bytes", "view"):
+        raise ValueError(f"records is bytes or view, not {records!r}")
+    return records == "view"
 
 
 class Salvaged(NamedTuple, Generic[M]):
@@ -64,17 +75,23 @@ class Codec(Generic[M]):
         self.spec: MessageSpec = spec
         self._ahead = ElementReaders(repr(self)[1:-1])
         if schema is not None:
-            vars(self)["schema"] = schema
+            vars(self)["tree"] = schema
 
     @once_attribute
-    def schema(self) -> Struct:
-        """The construct tree."""
+    def tree(self) -> Struct:
+        """The tree that describes the layout. kwire's own code reads this, which imports no construct."""
         return grow_tree(self.spec, self.version)
+
+    @property
+    def schema(self) -> Struct:
+        """The construct tree: `schema.parse(data)` returns a message, `schema.build(message)` returns bytes."""
+        use_construct()
+        return self.tree
 
     @once_attribute
     def message_class(self) -> type[M]:
         """The class of decoded messages."""
-        message_class: type[M] = self.schema.message_class
+        message_class: type[M] = self.tree.message_class
         return message_class
 
     def __repr__(self) -> str:
@@ -82,22 +99,25 @@ class Codec(Generic[M]):
 
     def __reduce__(self) -> tuple[Any, ...]:
         made = codec_of(self.spec, self.version)
-        if self.schema is not made.schema:
+        if self.tree is not made.tree:
             raise TypeError(f"{self!r} has a tree of its own, and cannot be pickled")
         return codec_of, (self.spec, self.version)
 
     @overload
-    def decode(self, data: Buffer, *, salvage: Literal[False] = False) -> M: ...
+    def decode(self, data: Buffer, *, salvage: Literal[False] = False, records: RecordsAs = "bytes") -> M: ...
     @overload
-    def decode(self, data: Buffer, *, salvage: Literal[True]) -> Salvaged[M]: ...
+    def decode(self, data: Buffer, *, salvage: Literal[True], records: RecordsAs = "bytes") -> Salvaged[M]: ...
     @overload
-    def decode(self, data: Buffer, *, salvage: bool) -> M | Salvaged[M]: ...
-    def decode(self, data: Any, *, salvage: bool = False) -> Any:
+    def decode(self, data: Buffer, *, salvage: bool, records: RecordsAs = "bytes") -> M | Salvaged[M]: ...
+    def decode(self, data: Any, *, salvage: bool = False, records: RecordsAs = "bytes") -> Any:
         """Decode a body.
 
         Args:
             data: the bytes of the body, without size and header.
             salvage: also decode what Kafka tolerates, and report it as faults.
+            records: `view` makes the records of Produce, Fetch and their like memoryviews of `data` (if this is
+                `bytes`) instead of copies. They compare like bytes, can be parsed and encoded, but not pickled, and
+                keep all of `data` in memory.
 
         Returns:
             The message; with `salvage` a `Salvaged`.
@@ -113,14 +133,25 @@ class Codec(Generic[M]):
         if type(data) is not bytes:  # saves a call
             data = bytes_of(data)
         try:
-            message = self._fast.decode(data)
+            message = self._decode_with_views(data) if wants_views(records) else self._fast.decode(data)
             return Salvaged(message, (), b"") if salvage else message
-        except REFUSALS:  # the reference path raises the detailed error
-            pass
+        except REFUSALS:
+            pass  # so that an error that is raised has no context
+        return self._decode_refused(data, salvage=salvage, records=records)
+
+    def _decode_refused(self, data: bytes, *, salvage: bool = False, records: RecordsAs = "bytes") -> Any:
+        """Decode a body that the fast path has refused: because bytes follow it, or for what the reference explains."""
         reader = Reader(data, salvage=salvage)
-        message = self.explain(reader)
+        reader.views = wants_views(records)
+        message = self.read(reader)
         rest = reader.finish()
         return Salvaged(message, tuple(reader.faults), rest) if salvage else message
+
+    def _decode_with_views(self, data: bytes) -> M:
+        if type(self._fast) is not native.NodeTable:
+            raise Declined
+        message: M = self._fast.decode_with_views(data)
+        return message
 
     def encode(self, message: M) -> bytes:
         """Encode a message to a body.
@@ -137,7 +168,7 @@ class Codec(Generic[M]):
             return self._fast.encode(message)
         except REFUSALS:  # the reference path raises the detailed error
             writer = Writer(self.name, self.version)
-        self.schema._build(message, writer, None, "")
+        self.tree._build(message, writer, None, "")
         return bytes(writer.out)
 
     def trace(self, data: Buffer, *, salvage: bool = False) -> list[Span]:
@@ -215,13 +246,14 @@ class Codec(Generic[M]):
         """
         from .json_reader import JsonPosition, from_json
 
-        message: M = from_json(self.schema, obj, JsonPosition(self.name, self.version, defaults=defaults))
+        message: M = from_json(self.tree, obj, JsonPosition(self.name, self.version, defaults=defaults))
         return message
 
     def read(self, reader: Reader) -> M:
         """Decode one body at the reader's position, and advance the reader."""
         message: M
-        if type(reader) is Reader and type(reader.data) is bytes and reader.end == len(reader.data):
+        is_plain = type(reader) is Reader and type(reader.data) is bytes and not reader.views
+        if is_plain and reader.end == len(reader.data):
             try:
                 message, stop = self._fast.decode_from(reader.data, reader.pos)
                 reader.pos = stop
@@ -232,6 +264,14 @@ class Codec(Generic[M]):
                 pass
         return self.explain(reader)
 
+    def is_valid(self, data: bytes, start: int) -> bool:
+        """Whether `decode` accepts the bytes from an offset to the end."""
+        try:
+            stop: int = self._fast.decode_from(data, start)[1]
+        except REFUSALS:
+            return False
+        return stop == len(data)
+
     def explain(self, reader: Reader) -> M:
         """Decode one body on the reference path, which raises detailed errors."""
         reader.message = self.name
@@ -240,14 +280,14 @@ class Codec(Generic[M]):
         message: M
         begin = reader.checkpoint()
         try:
-            message = self.schema._parse(reader, None, "")
+            message = self.tree._parse(reader, None, "")
             return message
         except BadTag:
             if not (reader.salvage and reader.tagged and self._is_discarded(reader, begin[0])):
                 raise
         reader.rewind(begin)
         reader.unwritable = set()
-        message = self.schema._parse(reader, None, "")
+        message = self.tree._parse(reader, None, "")
         reader.unwritable = None
         return message
 
@@ -261,20 +301,20 @@ class Codec(Generic[M]):
         trial.ahead = reader.ahead
         trial.unwritable = set()
         try:
-            self.schema._parse(trial, None, "")
+            self.tree._parse(trial, None, "")
         except DecodeError:
             return False
         return not trial.unwritable
 
     @once_attribute
     def _fast(self) -> FastPath:
-        return choose_fast_path(self.schema, repr(self)[1:-1])
+        return choose_fast_path(self.tree, repr(self)[1:-1])
 
     @once_attribute
     def _jsonable(self) -> JsonWriter:
         from .json_writer import json_writer
 
-        return cast("JsonWriter", json_writer(self.schema))  # None for scalars
+        return cast("JsonWriter", json_writer(self.tree))  # None for scalars
 
 
 _CODEC: type[Codec[Any]] = Codec
@@ -318,7 +358,20 @@ def codec(
     >>> kwire.codec("UpdateMetadataRequest", 8), kwire.codec(kwire.messages.MetadataRequest, 4), kwire.codec(3, 4)
     (<kwire codec UpdateMetadataRequest v8>, <kwire codec MetadataRequest v4>, <kwire codec MetadataRequest v4>)
     """
-    return codec_of(find_spec(name, version, profile=profile, release=release, catalog=catalog), int(version))
+    is_released = profile is None and release is None and catalog is None
+    if is_released and type(version) is int:  # True and 1.0 equal 1, and are refused
+        try:
+            return _released_codecs[name, version]
+        except (KeyError, TypeError):  # the first time; or a name that cannot be hashed, which is refused
+            pass
+    spec = find_spec(name, version, profile=profile, release=release, catalog=catalog)
+    made = codec_of(spec, int(version))
+    if is_released and isinstance(name, str | type):  # not an api key, which equals floats
+        _released_codecs[name, made.version] = made
+    return made
+
+
+_released_codecs: dict[tuple[Any, int], Codec[Any]] = {}  # the results of `codec`, by name or class
 
 
 @once

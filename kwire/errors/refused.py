@@ -101,11 +101,23 @@ WORDS: dict[str, tuple[str, str]] = {
     "neither_name_nor_id": ("a topic has neither name nor id", "give one of both"),
     "unknown_topic_id": ("no topic has the id {topic_id}", "list the topics with Metadata"),
     "unknown_config": ("topics have no config {config!r}", "see kafka-configs --describe --all for those that are"),
-    "unknown_broker_config": (
-        "config {config!r} of brokers cannot be altered here",
-        "known: {known}",
+    "unknown_broker_config": ("brokers have no config {config!r}", "see kafka-configs --describe --all"),
+    "unknown_group_config": ("groups have no config {config!r}", "see kafka-configs --describe --all"),
+    "unknown_client_metrics_config": (
+        "client metrics have no config {config!r}",
+        "there are interval.ms, match and metrics",
     ),
-    "unknown_group_config": ("groups have no config {config!r} here", "known: {known}"),
+    "unknown_config_operation": (
+        "there is no operation {operation} for config {config!r}",
+        "set (0), delete (1), append (2) or subtract (3)",
+    ),
+    "refused_config": ("config {config!r} cannot be {value!r}", "{why}"),
+    "no_tiered_storage": ("config 'remote.storage.enable' cannot be 'true'", "brokers have no tiered storage here"),
+    "not_dynamic": ("config {config!r} of brokers cannot be altered while they run", "set it before the start"),
+    "only_of_one_broker": ("config {config!r} cannot be set for all brokers", "name a broker"),
+    "unknown_logger": ("there is no logger {logger!r}", "describe the loggers of the broker"),
+    "root_logger": ("the level of the root logger cannot be deleted", "set another level"),
+    "too_many_subscriptions": ("there are {most} client metrics subscriptions already", "delete some"),
     "too_many_group_configs": ("configs of {most} groups are set already", "delete those of groups that are gone"),
     "bad_config_operation": (
         "operation {operation} does not apply to config {config!r}",
@@ -120,13 +132,12 @@ WORDS: dict[str, tuple[str, str]] = {
     "config_without_value": ("config {config!r} has no value", "give one, or delete the config"),
     "not_to_be_altered": (
         "configs of resources of type {type} cannot be altered",
-        "alter those of topics (2), brokers (4) or groups (32)",
+        "alter those of topics (2), brokers (4), loggers (8), client metrics (16) or groups (32)",
     ),
     "unknown_resource_type": (
         "resources of type {type} have no configs here",
-        "ask for topics (2), brokers (4) or groups (32)",
+        "ask for topics (2), brokers (4), loggers (8), client metrics (16) or groups (32)",
     ),
-    "no_such_broker": ("there is no broker {broker!r}", "name one by its node id"),
     "unknown_topic": ("topic {topic!r} does not exist", "create it first, or correct its name"),
     "must_start_with_slash": ("the rack {rack!r} is not a path: it does not start with /", "write it as in /DC1/R1"),
     "empty_component": ("the rack {rack!r} has an empty name in it", "write it as in /DC1/R1"),
@@ -242,6 +253,12 @@ class InvalidConfig(Refused):
 
     exception = "org.apache.kafka.common.errors.InvalidConfigurationException"
     error_code = 40
+
+
+class UnknownServerError(Refused):
+    """A request at which Kafka's own code fails."""
+
+    exception = "org.apache.kafka.common.errors.UnknownServerException"
 
 
 class UnknownTopicId(Refused):

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import replace
 from typing import Any
 
-from msgspec.structs import force_setattr
+from msgspec.structs import force_setattr, replace
 
+from ..codecs.fast_path import REFUSALS
 from ..codecs.message_codec import Codec, codec_in
 from ..errors import DecodeError, Truncated, UnexpectedResponse, UnknownApi, UnknownVersion
 from ..schema.catalog import Catalog, catalog_for
@@ -26,7 +26,7 @@ from .headers.apis import ENVELOPE, Api, Apis, Call
 from .headers.header import Header
 from .message_summary import software_of
 from .nested_payloads import decode_inside_request, decode_inside_response, parse_token
-from .results import Request, Result, Undecodable
+from .results import Request, Response, Result, Undecodable
 
 AFFECTS_OTHERS = frozenset((API_VERSIONS, ENVELOPE))  # client software; nested requests
 Wanted = Callable[[Peek], bool]
@@ -86,6 +86,10 @@ class FrameDecoder:
         """
         if header.is_request and frame.source.direction == "response" and frame.message is None:
             header = header.answer(None)
+        if not (self.trace or header.problem or frame.profile or frame.message or frame.fault):
+            plain = _decode_plain(frame, connection, header, second)
+            if plain is not None:
+                return plain
         catalog = catalog_for(frame.profile) if frame.profile else self.catalog
         reading = FrameParser(frame, catalog, salvage=self.salvage, trace=self.trace, client=connection.client)
         if header.problem == "token":
@@ -145,6 +149,48 @@ class FrameDecoder:
         if header.is_request:
             return _decode_request(reading, connection, header, codec)
         return _decode_response(reading, connection, header, codec, second)
+
+
+def _decode_plain(frame: Frame, connection: DecodedConnection, header: Header, second: float) -> Result | None:
+    """Decode a frame in one call; return None if it must be decoded in parts, which also explains its faults."""
+    call = header.call
+    if call is None:
+        return None
+    api = call.api
+    codec = api.request if header.is_request else api.response
+    table = api.request_frame if header.is_request else api.response_frame
+    if codec is None or table is None:
+        return None
+    request = header.request
+    try:
+        if header.is_request:
+            head, message = table.read(frame.data)
+            force_setattr(header, "decoded", head)
+            connection.meet(api.key, getattr(head, "client_id", None))
+            return Request(
+                frame=frame,
+                codec=codec,
+                message=message,
+                header=head,
+                correlation_id=header.correlation_id,
+                client=connection.client,
+            )
+        if request is None or header.overtaken:
+            return None
+        head, message = table.read(frame.data)
+    except REFUSALS:
+        return None
+    return Response(
+        frame=frame,
+        codec=codec,
+        message=message,
+        header=head,
+        correlation_id=header.correlation_id,
+        client=connection.client,
+        request=request.message,
+        asked_at=None if request.time is None else request.time / second,
+        request_frame=request.frame,
+    )
 
 
 def _decode_request(reading: FrameParser, connection: DecodedConnection, header: Header, codec: Codec) -> Result:
@@ -221,7 +267,7 @@ def _codec_of_request(reading: FrameParser) -> Codec | DecodeError:
     known = reading.catalog.find(api_key, "request")
     if known is None:
         return UnknownApi(offset=4, found=api_key)
-    return UnknownVersion(offset=6, found=(known.name, version, str(known.versions)))
+    return UnknownVersion(offset=6, found=(known.name, version, str(reading.catalog.versions_of(known))))
 
 
 def _prefer_truncation(frame: Frame, error: DecodeError) -> DecodeError:
@@ -236,7 +282,7 @@ def _prefer_truncation(frame: Frame, error: DecodeError) -> DecodeError:
         return error
     names = "offset", "segments", "message", "version", "partial", "rest", "faults"
     facts: dict[str, Any] = {name: getattr(error, name) for name in names}
-    return CutShort(need=cut.need, have=cut.have, cause=cut.cause, **facts)
+    return type(cut)(need=cut.need, have=cut.have, cause=cut.cause, **facts)
 
 
 def decode_frames(

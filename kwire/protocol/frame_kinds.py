@@ -40,6 +40,8 @@ class FrameKind(KindState):
         tagged: whether the headers have tagged fields.
         table: the native engine's table for the bodies; None if they must be decoded in Python.
         facts: finds topics and errors in bodies natively; None if bodies must be decoded.
+        learns: finds the names of topic ids, which a query learns from such frames; None if it learns none.
+        test, row, reads_body: what a query asks of the frames: see `kwire.query.captured_query`.
     """
 
     __slots__ = ()
@@ -51,7 +53,9 @@ class FrameKind(KindState):
         self.is_request = is_request
         self.codec = codec
         self.tagged = tagged
-        self.table = self.facts = None
+        self.table = self.facts = self.learns = self.row = None
+        self.test: Any = True
+        self.reads_body = False
 
 
 K = TypeVar("K", bound=FrameKind)
@@ -66,6 +70,7 @@ class FrameKinds(Generic[K]):
 
     def __init__(self, make: Callable[[Call, bool, Codec, bool], K | None]) -> None:
         self._make = make
+        self.prepare: Callable[[K], None] | None = None  # called with each new kind: see `CapturedQuery`
 
     def of(self, call: Call) -> tuple[K | None, K | None]:
         """Return the kinds of the responses and the requests of a call, and store them with it."""
@@ -79,7 +84,10 @@ class FrameKinds(Generic[K]):
         tagged = None if version is None else TAGGED.get(version - is_request)
         if codec is None or tagged is None or api.key in CAREFULLY or not call.is_clean:
             return None
-        return self._make(call, is_request, codec, tagged)
+        kind = self._make(call, is_request, codec, tagged)
+        if kind is not None and self.prepare is not None:
+            self.prepare(kind)
+        return kind
 
     def take(
         self, connection: DecodedConnection, captured: CapturedFrame, number: int

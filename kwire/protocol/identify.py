@@ -6,9 +6,10 @@ The bytes alone often allow several messages.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
 from functools import cache
 from typing import Any
+
+import msgspec
 
 from ..codecs.message_codec import Codec, codec_in
 from ..codecs.wire import Reader, Struct, content_of
@@ -22,8 +23,7 @@ from .headers.header_versions import header_version_for
 from .results import Request, Response, Result
 
 
-@dataclass(frozen=True, slots=True)
-class Guess:
+class Guess(msgspec.Struct, frozen=True):
     """A possible type of a frame.
 
     Attributes:
@@ -102,12 +102,12 @@ def _may_be(frame: Frame, codec: Codec) -> bool:
 @cache
 def _least(codec: Codec) -> int:
     """Return the smallest size of a body, in bytes."""
-    return codec.schema.least
+    return codec.tree.least
 
 
 def _try(frame: Frame, codec: Codec, catalog: Catalog | None) -> Guess | None:
     decoder = FrameDecoder(catalog, salvage=False)
-    result = decoder.decode(replace(frame, message=codec.name, version=codec.version, profile=None))
+    result = decoder.decode(msgspec.structs.replace(frame, message=codec.name, version=codec.version, profile=None))
     if not isinstance(result, Request | Response) or result.rest:
         return None
     header = result.header if isinstance(result, Request) else None  # without a header, a frame names no type
@@ -115,7 +115,7 @@ def _try(frame: Frame, codec: Codec, catalog: Catalog | None) -> Guess | None:
     if header is not None and not (named and header.request_api_version == codec.version):
         return None
     judge = _Judge(codec)
-    judge.struct(codec.schema, result.message)
+    judge.struct(codec.tree, result.message)
     if result.header is not None and result.header.unknown_tags:
         judge.doubts += 1
     return Guess(codec, result, judge.doubts, named, judge.evidence)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -17,6 +17,8 @@ from ..values import Value, kind, kind_of
 TOPIC_FIELDS = frozenset(("topic_name", "topic", "topic_names", "subscribed_topic_names", "source_topics"))
 SOFTWARE = ("client_software_name", "client_software_version")
 MOST_TOPICS = 100_000  # the number of topic ids that are stored
+# `Uuid.METADATA_TOPIC_ID` and `Topic.CLUSTER_METADATA_TOPIC_NAME` of Kafka (KIP-516, KIP-595): never in a response.
+WELL_KNOWN = {bytes(15) + b"\1": "__cluster_metadata"}
 
 
 if TYPE_CHECKING or ENGINE == "native":
@@ -33,14 +35,21 @@ class MessageFacts(NamedTuple):
 class MessageSummary:
     """Extracts topics and errors from messages; stores the topic names of topic ids.
 
+    Attributes:
+        names_by_id: topic id -> name, as far as messages contained both.
+        look_ahead: reads on in the input, if it can be read twice, until a topic id has a name.
+
     >>> import kwire
     >>> Reply = kwire.messages.ControlledShutdownResponse
     >>> MessageSummary().facts(kwire.codec("ControlledShutdownResponse", 1), Reply(error_code=7)).errors
     (<ErrorCode 7 REQUEST_TIMED_OUT>,)
     """
 
+    most_names: int = MOST_TOPICS
+
     def __init__(self) -> None:
-        self._names: dict[bytes, str] = {}
+        self.names_by_id: dict[bytes, str] = dict(WELL_KNOWN)
+        self.look_ahead: Callable[[bytes], None] | None = None
 
     def facts(self, codec: Codec, message: Any) -> MessageFacts:
         """Return the topics and error codes of a decoded message.
@@ -51,16 +60,24 @@ class MessageSummary:
 
         A topic with only an id gets the name that an earlier message contained; otherwise `?` and the start of the id.
         """
-        ids_and_names: list[tuple[bytes | None, str]] = []
+        codes = tuple(kind("ErrorCode")(code) for _, code in error_codes(codec, message))
+        return MessageFacts(self.names(self.pairs(codec, message)), codes)
+
+    def learn_names(self, codec: Codec, message: Any) -> None:
+        """Store the names of the topic ids in a decoded message."""
+        if names_topic_ids(codec):
+            self.names(self.pairs(codec, message))
+
+    def pairs(self, codec: Codec, message: Any) -> list[tuple[bytes | None, str | None]]:
+        """Return ids and names of the topics of a decoded message, as `names` takes them."""
+        ids_and_names: list[tuple[bytes | None, str | None]] = []
         for step, structs, field_value in find_values(plan_fields(codec, _find_topic), message):
             if not isinstance(step.interest, _TopicIdField):
                 ids_and_names += [(None, name) for name in (field_value if step.is_array else (field_value,))]
             elif any(field_value):
                 name = step.interest.name
                 ids_and_names.append((field_value, getattr(structs[-1], name) if name else ""))
-        return MessageFacts(
-            self.names(ids_and_names), tuple(kind("ErrorCode")(code) for _, code in error_codes(codec, message))
-        )
+        return ids_and_names
 
     def names(self, topics: Iterable[tuple[bytes | None, str | None]]) -> tuple[str, ...]:
         """Return distinct names of topics in order; a topic with an id is named as in `facts`.
@@ -68,12 +85,22 @@ class MessageSummary:
         Args:
             topics: ids and names; either may be missing.
         """
-        return tuple({name or "" if id_ is None else self._name_topic(id_, name): None for id_, name in topics})
+        return tuple({name or "" if id_ is None else self.name_topic(id_, name): None for id_, name in topics})
 
-    def _name_topic(self, topic_id: bytes, name: str | None) -> str:
-        if name and len(self._names) < MOST_TOPICS:
-            self._names[topic_id] = name
-        return name or self._names.get(topic_id) or f"?{topic_id.hex()[:8]}"
+    def topic_of(self, topic_id: bytes) -> str | None:
+        """Return the name of a topic id; None if it is unknown, or no topic's."""
+        name = self.name_topic(topic_id, None) if any(topic_id) else None
+        return None if name is None or name.startswith("?") else name
+
+    def name_topic(self, topic_id: bytes, name: str | None) -> str:
+        """Return the name of a topic with an id; a name that a message contained is stored."""
+        if name and len(self.names_by_id) < self.most_names:
+            self.names_by_id[topic_id] = name
+        if name:
+            return name
+        if topic_id not in self.names_by_id and self.look_ahead is not None:
+            self.look_ahead(topic_id)
+        return self.names_by_id.get(topic_id) or f"?{topic_id.hex()[:8]}"
 
 
 def error_codes(codec: Codec, message: Any) -> tuple[tuple[str, int], ...]:
@@ -111,6 +138,30 @@ def is_topic_field(struct: str, attribute: str) -> bool:
     """
     named = attribute == "name" and "_topic" in f"_{snake_case(struct)}" and "Config" not in struct
     return named or attribute in TOPIC_FIELDS
+
+
+@lru_cache(maxsize=1024)
+def has_topics(codec: Codec) -> bool:
+    """Whether messages of a codec have fields with names or ids of topics."""
+    return bool(plan_fields(codec, _find_topic))
+
+
+@lru_cache(maxsize=1024)
+def has_errors(codec: Codec) -> bool:
+    """Whether messages of a codec have fields with error codes."""
+    return bool(plan_fields(codec, _is_error_code))
+
+
+@lru_cache(maxsize=1024)
+def names_topic_ids(codec: Codec) -> bool:
+    """Whether messages of a codec have topic ids beside the names of these topics: Metadata, CreateTopics, ...
+
+    >>> import kwire
+    >>> names_topic_ids(kwire.codec("MetadataResponse", 12)), names_topic_ids(kwire.codec("FetchResponse", 13))
+    (True, False)
+    """
+    interests = (step.interest for step in leaf_steps(plan_fields(codec, _find_topic)))
+    return any(isinstance(interest, _TopicIdField) and interest.name is not None for interest in interests)
 
 
 @lru_cache(maxsize=1024)

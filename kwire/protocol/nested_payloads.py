@@ -5,8 +5,9 @@ An envelope inside an envelope is not decoded; Kafka rejects it too.
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
+
+from msgspec.structs import replace
 
 from ..codecs.message_codec import codec_in
 from .connections.decoded_connection import DecodedConnection

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Iterable, Iterator
-from dataclasses import replace
 from itertools import takewhile
 from typing import Any, TypeVar
+
+from msgspec.structs import replace
 
 from .headers.requests_without_response import expects_response
 from .results import Request, Response, Result, Token, Undecodable

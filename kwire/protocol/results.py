@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from math import isfinite
 from typing import TYPE_CHECKING, Any, Generic, NamedTuple, Protocol
 
 from msgspec import Struct
@@ -11,6 +11,7 @@ from ..codecs.message_codec import Codec
 from ..codecs.tracing import Span
 from ..errors import DecodeError
 from ..runtime import hooks
+from ..runtime.former_dataclasses import was_dataclass
 from .frames.frame import Frame
 from .sasl_tokens import SaslMessage
 
@@ -37,15 +38,18 @@ class CodecOf(Protocol[N]):
         """Decode one body at the reader's position."""
 
 
-def seconds_between(then: float, now: float) -> float:
-    """Return the difference of two times in seconds, in whole microseconds.
+def seconds_between(then: float | None, now: float | None) -> float | None:
+    """Return the difference of two times in seconds, in whole microseconds; None if a time is unknown or not finite.
 
     Current times as floats have no higher precision.
 
-    >>> seconds_between(1700000000.000001, 1700000000.25)
-    0.249999
+    >>> seconds_between(1700000000.000001, 1700000000.25), seconds_between(float("nan"), 1.0)
+    (0.249999, None)
     """
-    return round((now - then) * 1e6) / 1e6
+    if then is None or now is None:
+        return None
+    microseconds = (now - then) * 1e6
+    return round(microseconds) / 1e6 if isfinite(microseconds) else None
 
 
 class Client(NamedTuple):
@@ -71,8 +75,7 @@ class _NotebookResult:
         return hooks.render_html(self)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _DecodedFrame(_NotebookResult, Generic[M]):
+class _DecodedFrame(Struct, _NotebookResult, Generic[M], frozen=True, kw_only=True):
     """Base of requests and responses.
 
     `header` is the message before the body (None for a bare body, or without a header); `codec` is the codec of the
@@ -103,8 +106,8 @@ class _DecodedFrame(_NotebookResult, Generic[M]):
         return self.codec.spec.api_name
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Request(_DecodedFrame[Q]):
+@was_dataclass
+class Request(_DecodedFrame[Q], frozen=True, kw_only=True):
     """A decoded request. `response_frame` is the frame number of its response, set by `with_response_frames`."""
 
     header: RequestHeader | Any = None  # None for a bare body only, for which users need not check everywhere
@@ -116,8 +119,8 @@ class Request(_DecodedFrame[Q]):
         return self.codec.version
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Response(_DecodedFrame[A]):
+@was_dataclass
+class Response(_DecodedFrame[A], frozen=True, kw_only=True):
     """A decoded response.
 
     `request` is the header of its request, if known; `asked_at` is the time of the request's frame, and `request_frame`
@@ -133,8 +136,7 @@ class Response(_DecodedFrame[A]):
     @property
     def latency(self) -> float | None:
         """The seconds between the frames of request and response, in whole microseconds; None if unknown."""
-        now = self.frame.source.time
-        return None if self.asked_at is None or now is None else seconds_between(self.asked_at, now)
+        return seconds_between(self.asked_at, self.frame.source.time)
 
     @property
     def api_version(self) -> int:
@@ -145,8 +147,8 @@ class Response(_DecodedFrame[A]):
         return self.codec.version if self.request is None else int(self.request.request_api_version)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Token(_NotebookResult):
+@was_dataclass
+class Token(Struct, _NotebookResult, frozen=True, kw_only=True):
     """A SASL token without a header, after SaslHandshake v0. `from_client` is true if the client sent it."""
 
     frame: Frame
@@ -164,8 +166,8 @@ class Token(_NotebookResult):
         """None: a token has no header."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Undecodable(_NotebookResult):
+@was_dataclass
+class Undecodable(Struct, _NotebookResult, frozen=True, kw_only=True):
     """A frame that could not be decoded, or only partially.
 
     `error` has the offset, path and decoded part; `header` and `codec` are set if known. `is_private` is true while the

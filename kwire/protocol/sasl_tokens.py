@@ -7,8 +7,10 @@ Tokens of OAUTHBEARER (RFC 7628) and GSSAPI are not parsed. `connection` decides
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
 
+import msgspec
+
+from ..runtime.former_dataclasses import was_dataclass
 from ..runtime.lazy_patterns import lazy_pattern
 
 _SCRAM = lazy_pattern(rb"(?:[ny],|p=[^,]*,)(?:a=[^,]*)?,[a-zA-Z]=|[a-zA-Z]=[^,]*(?:,[a-zA-Z]=[^,]*)*\Z")
@@ -29,8 +31,8 @@ _PARTS = {
 _OPAQUE = "token"
 
 
-@dataclass(frozen=True, slots=True)
-class SaslMessage:
+@was_dataclass
+class SaslMessage(msgspec.Struct, frozen=True):
     """The content of a SASL token.
 
     Attributes:
@@ -45,7 +47,7 @@ class SaslMessage:
     mechanism: str | None
     phase: str
     size: int
-    fields: dict[str, object] = field(default_factory=dict)
+    fields: dict[str, object] = msgspec.field(default_factory=dict)
 
 
 def read_token(data: bytes, mechanism: str | None = None, from_client: bool = True) -> SaslMessage:

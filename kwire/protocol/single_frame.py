@@ -6,15 +6,18 @@ from typing import TYPE_CHECKING, Any, TypeVar, overload
 
 from msgspec import Struct
 
+from ..codecs.fast_path import REFUSALS
 from ..codecs.message_codec import Codec, codec_in
 from ..codecs.wire import bytes_of
 from ..errors import UnknownMessage
+from ..runtime.caches import once
 from ..schema.catalog import Catalog, catalog_for
 from .frame_decoder import FrameDecoder
 from .frames.frame import Frame, Source
-from .headers.apis import Call
+from .frames.frame_size import get_int32
+from .headers.apis import Api, Apis, Call
 from .headers.header import Header
-from .results import CodecOf, Request, Response, Result, Undecodable
+from .results import NOBODY, Client, CodecOf, Request, Response, Result, Undecodable
 
 if TYPE_CHECKING:
     from typing_extensions import Buffer
@@ -48,6 +51,9 @@ def decode_request(
     >>> request.api_name, request.api_version, request.correlation_id, request.message.topics
     ('Metadata', 4, 7, None)
     """
+    plain = None if trace or type(data) is not bytes else _decode_plain_request(data, catalog or catalog_for())
+    if plain is not None:
+        return plain
     decoder = FrameDecoder(catalog, salvage=salvage, trace=trace)
     request: Request = _need_decoded(decoder.decode(Frame(bytes_of(data), Source(direction="request"))))
     return request
@@ -108,6 +114,10 @@ def decode_response(
     >>> kwire.decode_response(frame, kwire.codec("MetadataResponse", 4)).message.controller_id
     3
     """
+    if not trace and type(data) is bytes:
+        plain = _decode_plain_response(data, answers, catalog or catalog_for())
+        if plain is not None:
+            return plain
     codec = answers.codec if isinstance(answers, Request) else answers
     if not isinstance(codec, Codec) or codec.spec.type not in ("request", "response"):
         raise TypeError(f"a Request, or the codec of a request or response is needed, not {answers!r}"[:300])
@@ -120,6 +130,76 @@ def decode_response(
         connection.in_flight.append(Header(True, Call(api, b""), request_header.correlation_id, decoded=request_header))
     response: Response[Any] = _need_decoded(decoder.decode(Frame(bytes_of(data), Source(direction="response"))))
     return response
+
+
+_REQUEST = Source(direction="request")
+_RESPONSE = Source(direction="response")
+
+
+@once
+def _list_apis(catalog: Catalog) -> Apis:
+    """Return the apis of a catalog; always the same object, so that each is looked up once."""
+    return Apis(catalog)
+
+
+def _decode_plain_request(data: bytes, catalog: Catalog) -> Request | None:
+    """Decode a usual request in one call; None if a `FrameDecoder` must decode it, which also explains its faults."""
+    api = _list_apis(catalog).get(get_int32(data, 4))
+    if api is None or api.request is None or api.request_frame is None:
+        return None
+    try:
+        header, message = api.request_frame.read(data)
+    except REFUSALS:
+        return None
+    client_id = getattr(header, "client_id", None)
+    return Request(
+        frame=Frame(data, _REQUEST),
+        codec=api.request,
+        message=message,
+        header=header,
+        correlation_id=header.correlation_id,
+        client=NOBODY if client_id is None else Client(client_id),
+    )
+
+
+def _decode_plain_response(data: bytes, answers: Any, catalog: Catalog) -> Response[Any] | None:
+    """Decode a usual response in one call; None if a `FrameDecoder` must decode it."""
+    request = None
+    if isinstance(answers, Request):
+        request = answers.header
+    elif not isinstance(answers, Codec):
+        return None
+    if request is not None:
+        api = _list_apis(catalog).get(request.request_api_key << 16 | request.request_api_version)
+    else:
+        api = _api_of(answers if isinstance(answers, Codec) else answers.codec, catalog)
+    if api is None or api.response is None or api.response_frame is None:
+        return None
+    try:
+        header, message = api.response_frame.read(data)
+    except REFUSALS:
+        return None
+    if request is not None and header.correlation_id != request.correlation_id:
+        return None
+    return Response(
+        frame=Frame(data, _RESPONSE),
+        codec=api.response,
+        message=message,
+        header=header,
+        correlation_id=header.correlation_id,
+        request=request,
+    )
+
+
+@once
+def _api_of(codec: Codec, catalog: Catalog) -> Api | None:
+    """Return the api of the request or the response that a codec is of; None for other messages."""
+    if codec.spec.type not in ("request", "response"):
+        return None
+    response = _find_response_codec(codec, catalog)
+    api = Api(codec.spec.api_key, codec.version, codec.spec.api_name, catalog)
+    api.response = response
+    return api
 
 
 def _find_response_codec(codec: Codec, catalog: Catalog) -> Codec:

@@ -7,13 +7,17 @@ for any of the values. This module does not read files.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from ..protocol import Result
 from ..schema.catalog import Catalog, catalog_for
 from ..schema.field_names import snake_case
+from .expression import Expression
 from .field_path import FieldPath
-from .filter_parser import FilterParser, Holds
+from .filter_parser import FilterParser
+from .frame_context import FrameContext
+from .result_values import match_results
 from .tokens import split_tokens
 
 
@@ -23,7 +27,7 @@ class DisplayFilter:
 
     Attributes:
         text: the filter.
-        messages: names of the only messages that can match it; None if any frame may match.
+        expression: its typed tests.
 
     >>> import kwire
     >>> frames = list(kwire.read_dump("fixtures/dumps/kafka-3.9-zk.bin"))
@@ -35,19 +39,25 @@ class DisplayFilter:
     """
 
     text: str
-    messages: frozenset[str] | None
-    _holds: Holds = field(repr=False)
+    expression: Expression = field(repr=False)
+    _matches: Callable[[Result], bool] = field(repr=False)
 
     def __call__(self, result: Result) -> bool:
-        """Return whether a frame matches the filter."""
-        return self._holds(result)
+        """Return whether a frame matches the filter; call it for the frames of a dump in order."""
+        return self._matches(result)
+
+    @property
+    def messages(self) -> frozenset[str] | None:
+        """The names of the only messages that can match; None if any frame may match."""
+        return self.expression.messages
 
     def may_hold(self, api_key: int, is_request: bool, catalog: Catalog | None = None) -> bool:
         """Return whether the filter can match a message whose body is not decoded yet."""
-        if self.messages is None:
+        messages = self.messages
+        if messages is None:
             return True
         spec = (catalog or catalog_for()).find(api_key, "request" if is_request else "response")
-        return spec is None or spec.name in self.messages
+        return spec is None or spec.name in messages
 
 
 def parse_filter(text: str, catalog: Catalog | None = None) -> DisplayFilter:
@@ -71,9 +81,8 @@ def parse_filter(text: str, catalog: Catalog | None = None) -> DisplayFilter:
     """
     if not isinstance(text, str):
         raise TypeError(f"the text of a filter is needed, not {type(text).__name__}")
-    parser = FilterParser(text, catalog or catalog_for())
-    holds, messages = parser.whole()
-    return DisplayFilter(text, messages, holds)
+    expression = FilterParser(text, catalog or catalog_for()).whole()
+    return DisplayFilter(text, expression, match_results(expression, FrameContext()))
 
 
 def names_property(name: str, *texts: str | None) -> bool:
@@ -96,6 +105,6 @@ def parse_path(text: str, catalog: Catalog | None = None) -> FieldPath:
     (('topics', 0), ('error_code', None))
     """
     parser = FilterParser(text, catalog or catalog_for())
-    path, _ = parser.path()
+    operand = parser.path()
     parser.end()
-    return path
+    return operand.path

@@ -5,39 +5,50 @@ from __future__ import annotations
 import operator
 import re
 from collections.abc import Callable
+from dataclasses import replace
 from functools import cached_property
 from typing import Any, NamedTuple
 
 from ..codecs.json_writer import uuid_text
 from ..errors import KwireError, suggestion
-from ..protocol import Result
 from ..runtime.regular_expressions import BadPattern, Pattern, compile_pattern
 from ..schema.catalog import Catalog
 from ..schema.field_names import snake_case
 from ..schema.message_spec import FieldSpec, MessageSpec
-from ..values import kind_of
+from ..schema.spec_layers import WIRE_TYPES
+from ..values import kind, kind_of
+from .expression import Comparison, Every, Expression, Negation, Some
 from .field_path import FieldPath, fields_of, kind_name
 from .filter_error import FilterError
 from .frame_properties import PROPERTIES
+from .known_fields import fields_at
+from .record_properties import DISK_FIELDS, RECORD_PROPERTIES
 from .times import seconds_of
 from .tokens import COMPARISONS, OPERATORS, FilterToken, split_tokens
 
 MOST_TEXT, MOST_DEPTH = 10_000, 100  # most characters of a filter; deepest nesting of parentheses and `not`
-Holds = Callable[[Result], bool]
-Compiled = tuple[Holds, frozenset[str] | None]
 
 
-def _any_value(path: FieldPath, holds: Callable[[Any], bool]) -> Holds:
-    """Return a function that tests whether `holds` is true for any value at a path."""
-    return lambda result: any(holds(value) for value in path.values(result))
+class Operand(NamedTuple):
+    """The operand of a test: a path, the fields that it can mean, and the kinds of their values.
 
-
-class _Operand(NamedTuple):
-    """The operand of a test: a path, the fields that it can mean, and the kinds of their values."""
+    Attributes:
+        path: the path.
+        fields: the fields of messages, with their messages; none where the path names a property.
+        kinds: number, text, boolean, uuid, bytes, struct, time, milliseconds.
+        messages: the names of the requests and responses with such a field; None for a property of frames.
+    """
 
     path: FieldPath
     fields: list[tuple[MessageSpec, FieldSpec]]
-    kinds: set[str]
+    kinds: frozenset[str]
+    messages: frozenset[str] | None
+
+    @property
+    def choices(self) -> tuple[str, ...]:
+        """The only values of a property; empty if it has others."""
+        known = (self.path.property, RECORD_PROPERTIES.get(self.path.name))
+        return tuple(choice for one in known if one is not None for choice in one.choices)
 
 
 class FilterParser:
@@ -46,20 +57,21 @@ class FilterParser:
     def __init__(self, text: str, catalog: Catalog) -> None:
         if len(text) > MOST_TEXT:
             raise FilterError(text[:60], 0, f"a filter has at most {MOST_TEXT} characters, this one {len(text)}")
-        self.text, self.catalog = text, catalog
+        self.text: str = text
+        self.catalog: Catalog = catalog
         self._tokens = list(split_tokens(text))
         self._at = self._depth = 0
 
-    def whole(self) -> Compiled:
+    def whole(self) -> Expression:
         """Parse the whole filter."""
-        compiled = self._parse_or()
+        expression = self._parse_or()
         self.end()
-        return compiled
+        return expression
 
     def end(self) -> None:
         """Raise FilterError unless all tokens are parsed."""
         if self._next.kind != "end":
-            raise self._error("and, or, or the end of the filter is due here")
+            raise self._error("expected and, or, or the end of the filter")
 
     @property
     def _next(self) -> FilterToken:
@@ -77,98 +89,110 @@ class FilterParser:
     def _error(self, problem: str, hint: str = "", column: int | None = None) -> FilterError:
         return FilterError(self.text, self._next.column if column is None else column, problem, hint)
 
-    def _parse_or(self) -> Compiled:
-        holds, messages = self._parse_and()
+    def _parse_or(self) -> Expression:
+        parts = [self._parse_and()]
         while self._accept("or"):
-            other, more = self._parse_and()
-            holds = _either(holds, other)
-            messages = None if messages is None or more is None else messages | more
-        return holds, messages
+            parts.append(self._parse_and())
+        return parts[0] if len(parts) == 1 else Some(tuple(parts))
 
-    def _parse_and(self) -> Compiled:
-        holds, messages = self._parse_not()
+    def _parse_and(self) -> Expression:
+        parts = [self._parse_not()]
         while self._accept("and"):
-            other, more = self._parse_not()
-            holds = _both(holds, other)
-            if messages is None or more is None:
-                messages = more if messages is None else messages
-            else:
-                messages &= more
-        return holds, messages
+            parts.append(self._parse_not())
+        return parts[0] if len(parts) == 1 else Every(tuple(parts))
 
-    def _parse_not(self) -> Compiled:
+    def _parse_not(self) -> Expression:
         self._depth += 1
         if self._depth > MOST_DEPTH:
             raise self._error(f"more than {MOST_DEPTH} levels of parentheses and not")
         try:
             if self._accept("not"):
-                holds, _ = self._parse_not()
-                return (lambda result: not holds(result)), None
+                return Negation(self._parse_not())
             if self._accept("("):
-                compiled = self._parse_or()
+                expression = self._parse_or()
                 if not self._accept(")"):
-                    raise self._error("a closing parenthesis is due here")
-                return compiled
+                    raise self._error("expected a closing parenthesis")
+                return expression
             return self._parse_test()
         finally:
             self._depth -= 1
 
-    def path(self) -> tuple[FieldPath, list[tuple[MessageSpec, FieldSpec]]]:
-        """Read a path, and find the fields that match it; an empty list for a property of frames."""
+    def path(self) -> Operand:
+        """Read a path, and find what it can mean: properties, and fields of messages."""
         token = self._next
         if token.kind != "path":
-            raise self._error("the name of a field is due here", "such as topics[].name, error_code or latency")
+            raise self._error("expected the name of a field, such as topics[].name, error_code or latency")
         self._take()
         steps = []
         for part in token.value.lstrip(".").split("."):
             name, _, index = part.rstrip("]").partition("[")
             steps.append((snake_case(name) if name != name.lower() else name, int(index) if index else None))
-        path = FieldPath(token.value, tuple(steps))
-        if path.property is not None:
-            return path, []
-        fields = [(spec, member) for spec in self._messages for member in path.fields(spec)]
-        if not fields:
-            raise self._unknown_field_error(path, token.column)
-        return path, fields
+        return self._find_operand(FieldPath(token.value, tuple(steps)), token.column)
+
+    def _find_operand(self, path: FieldPath, column: int) -> Operand:
+        """Return what a path can mean. A property has precedence over fields with its name."""
+        of_frames, of_records = path.property, RECORD_PROPERTIES.get(path.name)
+        fields: list[tuple[MessageSpec, FieldSpec]] = []
+        if of_frames is None:  # else no spec is read, which takes time
+            fields = [
+                (spec, member)
+                for spec, member in fields_at(path, self.catalog)
+                if of_records is None or spec.type in WIRE_TYPES
+            ]
+        kinds = {kind_name(member) for _, member in fields}
+        kinds |= {known.kind for known in (of_frames, of_records) if known is not None}
+        if path.name in DISK_FIELDS:
+            kinds.add("text" if path.name in ("topic", "topic_id") else "number")
+        if not kinds:
+            raise self._unknown_field_error(path, column)
+        messages = frozenset(spec.name for spec, _ in fields if spec.type in WIRE_TYPES)
+        return Operand(path, fields, frozenset(kinds), None if of_frames is not None else messages)
 
     @cached_property
     def _messages(self) -> list[MessageSpec]:
         specs = map(self.catalog.spec, self.catalog.names())
-        return [spec for spec in specs if spec.type in ("request", "response")]
+        return [spec for spec in specs if spec.type != "header"]
 
     def _unknown_field_error(self, path: FieldPath, column: int) -> FilterError:
         known = {attributes[-1] for spec in self._messages for attributes, _ in fields_of(spec.struct)}
-        names = sorted(known | set(PROPERTIES))
+        names = sorted(known | set(PROPERTIES) | set(RECORD_PROPERTIES))
         wanted = path.steps[-1][0]
         dotted = ".".join(name for name, _ in path.steps)
         hint = suggestion(wanted, [name for name in names if name[0] == wanted[0]] or names)
         return self._error(f"no message has the field {dotted}", hint, column)
 
-    def _parse_test(self) -> Compiled:
-        path, fields = self.path()
+    def _parse_test(self) -> Expression:
+        following = self._tokens[self._at + 1 : self._at + 2]
+        if self._next.value == "exists" and following and following[0].value == "(":
+            return self._parse_exists()
+        operand = self.path()
         if not self._accept("not"):
-            return self._parse_comparison(path, fields)
+            return self._parse_comparison(operand)
         if self._next.value != "in":
-            raise self._error("in is due here", "such as api not in (fetch, produce)")
-        holds, _ = self._parse_comparison(path, fields)
-        return (lambda result: not holds(result)), None
+            raise self._error("expected in, such as api not in (fetch, produce)")
+        return Negation(self._parse_comparison(operand))
 
-    def _parse_comparison(self, path: FieldPath, fields: list[tuple[MessageSpec, FieldSpec]]) -> Compiled:
+    def _parse_exists(self) -> Expression:
+        """Read `exists(path)`, which holds if the frame has the property, or the field on the wire."""
+        self._at += 2
+        operand = self.path()
+        if not self._accept(")"):
+            raise self._error("expected a closing parenthesis")
+        return Comparison(replace(operand.path, is_whole=True), lambda value: True, operand.messages)
+
+    def _parse_comparison(self, operand: Operand) -> Expression:
         """Read the comparison after a path; a path without one is true if any of its values is true."""
-        messages = None if path.property is not None else frozenset(spec.name for spec, _ in fields)
-        token = self._next
+        path, token = operand.path, self._next
         sign = token.value if token.kind in ("sign", "word") else ""
         if path.text == "api" and sign in ("==", "!=", "in"):
             return self._parse_apis(path, self._take().value)
         if sign not in OPERATORS:
-            return _any_value(path, bool), messages
+            return Comparison(path, bool, operand.messages)
         self._take()
         literals = self._parse_list() if sign == "in" else [self._parse_literal()]
-        kinds = {path.property.kind} if path.property is not None else {kind_name(member) for _, member in fields}
-        holds = self._build_comparison(sign, literals, _Operand(path, fields, kinds))
-        return _any_value(path, holds), messages
+        return Comparison(path, self._build_comparison(sign, literals, operand), operand.messages)
 
-    def _parse_apis(self, path: FieldPath, sign: str) -> Compiled:
+    def _parse_apis(self, path: FieldPath, sign: str) -> Expression:
         """Compare the name of the api, in any form that commands accept: Metadata, METADATA, 3."""
         messages: set[str] = set()
         for literal in self._parse_list() if sign == "in" else [self._parse_literal()]:
@@ -178,17 +202,17 @@ class FilterParser:
                 raise self._error(str(error), column=literal.column) from None
         names = {self.catalog.spec(name).api_name for name in messages}
         if sign == "!=":
-            return _any_value(path, lambda name: name not in names), None
-        return _any_value(path, names.__contains__), frozenset(messages)
+            return Comparison(path, lambda name: name not in names)
+        return Comparison(path, names.__contains__, frozenset(messages))
 
     def _parse_list(self) -> list[FilterToken]:
         if not self._accept("("):
-            raise self._error("a list is due here", 'such as ("orders", "payments")')
+            raise self._error('expected a list, such as ("orders", "payments")')
         literals = [self._parse_literal()]
         while self._accept(","):
             literals.append(self._parse_literal())
         if not self._accept(")"):
-            raise self._error("a comma or a closing parenthesis is due here")
+            raise self._error("expected a comma or a closing parenthesis")
         return literals
 
     def _parse_literal(self) -> FilterToken:
@@ -198,12 +222,15 @@ class FilterParser:
             kind = "null" if token.value == "null" else "boolean"
             return FilterToken(kind, {"true": True, "false": False, "null": None}[token.value], token.column)
         if token.kind not in ("text", "number", "path"):
-            raise self._error("a value is due here", 'such as "orders", 20ms, true or NOT_LEADER_OR_FOLLOWER')
+            raise self._error('expected a value, such as "orders", 20ms, true or NOT_LEADER_OR_FOLLOWER')
         self._take()
         return FilterToken("name" if token.kind == "path" else token.kind, token.value, token.column)
 
-    def _build_comparison(self, sign: str, literals: list[FilterToken], operand: _Operand) -> Callable[[Any], bool]:
-        values = [self._convert_literal(literal, operand) for literal in literals]
+    def _build_comparison(self, sign: str, literals: list[FilterToken], operand: Operand) -> Callable[[Any], Any]:
+        if sign in ("contains", "matches"):
+            values = [self._check_kind(literal, operand) for literal in literals]
+        else:
+            values = [self._convert_literal(literal, operand) for literal in literals]
         if sign == "in":
             return lambda value: any(_compare(operator.eq, value, wanted) for wanted in values)
         wanted = values[0]
@@ -214,7 +241,10 @@ class FilterParser:
             return lambda value: _contains(value, wanted)
         if sign not in ("==", "!=") and isinstance(wanted, bool | None):
             raise self._error(f"{sign} needs a number or a text", column=literals[0].column)
-        return lambda value: _compare(COMPARISONS[sign], value, wanted)
+        compare = COMPARISONS[sign]
+        if isinstance(wanted, int | float) and not isinstance(wanted, bool):
+            return lambda value: compare(value, wanted) if type(value) in _NUMBERS else _compare(compare, value, wanted)
+        return lambda value: _compare(compare, value, wanted)
 
     def _compile_pattern(self, literal: FilterToken) -> Pattern:
         try:
@@ -222,18 +252,46 @@ class FilterParser:
         except BadPattern as error:
             raise self._error(f"not a regular expression: {error}", column=literal.column) from None
 
-    def _convert_literal(self, literal: FilterToken, operand: _Operand) -> Any:
+    def _convert_literal(self, literal: FilterToken, operand: Operand) -> Any:
         """Return the value of a literal; a name means its number, if the field has named numbers."""
+        known = operand.path.property
+        if known is not None and known.enum:
+            return self._convert_enum(literal, known.enum)
+        if operand.choices:
+            return self._convert_choice(literal, operand)
         if literal.kind == "name":
             return self._convert_name(literal, operand)
+        if literal.kind == "text" and operand.kinds & {"time", "milliseconds"}:
+            return self._convert_time(literal) * (1000 if "milliseconds" in operand.kinds else 1)
+        return self._check_kind(literal, operand)
+
+    def _check_kind(self, literal: FilterToken, operand: Operand) -> Any:
+        """Return the value of a literal whose kind the operand can have."""
         kinds = operand.kinds
-        if "time" in kinds and literal.kind == "text":
-            return self._convert_time(literal)
-        fits = {"number": {"number", "time"}, "text": {"text", "uuid", "bytes"}, "boolean": {"boolean"}}
+        numbers = {"number", "time", "milliseconds"}
+        fits = {"number": numbers, "text": {"text", "uuid", "bytes"}, "boolean": {"boolean"}, "name": {"text"}}
         if literal.kind != "null" and not fits[literal.kind] & kinds:
-            kind = " or ".join(sorted(kinds))
-            raise self._error(f"{operand.path.text} is {kind}, not {literal.kind}", column=literal.column)
+            expected = " or ".join(sorted(kinds))
+            raise self._error(f"{operand.path.text} is {expected}, not {literal.kind}", column=literal.column)
         return literal.value
+
+    def _convert_choice(self, literal: FilterToken, operand: Operand) -> str:
+        choices = {choice.casefold(): choice for choice in operand.choices}
+        choice = choices.get(str(literal.value).casefold())
+        if choice is None:
+            hint = (
+                suggestion(str(literal.value), operand.choices) or f"one of {', '.join(dict.fromkeys(operand.choices))}"
+            )
+            raise self._error(f"{literal.value} is not a value of {operand.path.text}", hint, literal.column)
+        return choice
+
+    def _convert_enum(self, literal: FilterToken, name: str) -> str:
+        """Return the name of a number of a kind, such as ErrorCode."""
+        try:
+            return str(kind(name)(literal.value))
+        except (KwireError, ValueError, TypeError):
+            hint = suggestion(str(literal.value), sorted(kind(name).__members__)) or "kwire errors lists them"
+            raise self._error(f"{literal.value} is not the name of an error", hint, literal.column) from None
 
     def _convert_time(self, literal: FilterToken) -> float:
         try:
@@ -242,28 +300,23 @@ class FilterParser:
             hint = "write it as 2026-11-21T09:30:00Z, or in seconds since 1970"
             raise self._error("no time", hint, literal.column) from None
 
-    def _convert_name(self, literal: FilterToken, operand: _Operand) -> Any:
+    def _convert_name(self, literal: FilterToken, operand: Operand) -> Any:
         path = operand.path
         if path.property is not None and path.property.kind == "text":
             return literal.value
         names: set[str] = set()
         for spec, member in operand.fields:
-            kind = kind_of(spec.name, member.owner, member.json_name)
-            if kind is not None:
+            values = kind_of(spec.name, member.owner, member.json_name)
+            if values is not None:
                 try:
-                    return int(kind(literal.value))
+                    return int(values(literal.value))
                 except KwireError:
-                    names.update(kind.__members__)
+                    names.update(values.__members__)
         hint = suggestion(literal.value, sorted(names)) if names else f'a text is written "{literal.value}"'
         raise self._error(f"{literal.value} is not a value of {path.text}", hint, literal.column)
 
 
-def _either(first: Holds, second: Holds) -> Holds:
-    return lambda result: first(result) or second(result)
-
-
-def _both(first: Holds, second: Holds) -> Holds:
-    return lambda result: first(result) and second(result)
+_NUMBERS = frozenset((int, float))
 
 
 def _compare(compare: Callable[[Any, Any], bool], value: Any, wanted: Any) -> bool:

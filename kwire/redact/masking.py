@@ -6,9 +6,9 @@ Sizes and positions stay, so that all output of a masked result is safe: fields,
 from __future__ import annotations
 
 import copy
-from dataclasses import replace
 from typing import Any
 
+from msgspec.structs import replace
 from msgspec.structs import replace as replace_fields
 
 from ..codecs.field_search import FieldLocation, FieldStep, plan_fields

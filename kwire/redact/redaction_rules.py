@@ -30,7 +30,8 @@ REASONS: dict[str, str] = {
 KEPT = """\
 Kept: the names and versions of client software (apache-kafka-java 3.9.0), of
 assignors, features, listeners and settings; topic ids and other random UUIDs;
-numbers, times and error codes; the addresses and ports of a capture's packets.
+numbers, times and error codes; the addresses and ports of a capture's packets,
+which --addresses rewrites together with those in messages.
 """
 # Equal names get equal pseudonyms.
 NAMES = frozenset(("client", "topic", "groupid", "cluster", "host", "rack", "path", "user"))

@@ -9,19 +9,22 @@ from ..codecs.field_search import field_locations
 from ..codecs.message_codec import Codec
 from ..codecs.tracing import Span
 from ..errors import UnknownVersion
-from ..protocol import Frame, FrameDecoder, Request, Response, Token, Undecodable
+from ..protocol import Frame, FrameDecoder, Request, Response, Result, Token, Undecodable
 from ..protocol.frames.stream_faults import NoFrame
 from ..runtime.lazy_patterns import lazy_pattern
 from ..schema.catalog import Catalog
+from .address_rewriter import AddressRewriter
 from .blank_records import FILL, blank_records
 from .redaction_rules import NAMES, SEPARATORS, kind_for
 from .secret_bytes import is_doubtful, is_request_header
 
+UNREAD = "incomplete or foreign bytes"
 SIZE = 4
 REQUEST_IDS, RESPONSE_IDS = 14, 8  # bytes of size, api, correlation id; and the length of the client id
 _INDEX = lazy_pattern(r"\[\d+\]")
 _FILL_TEXT = chr(FILL)
 _DIGITS = "0123456789abcdefghijklmnopqrstuvwyz"  # without the padding character
+PORTS = (".port", ".v0_port")  # ends of the paths of ports
 _OPAQUE = ("unknown tag", "left over", "not understood")
 
 
@@ -31,8 +34,10 @@ class Redactor:
     Args:
         keep: the kinds in `REASONS` that are not removed.
         catalog: the specs to use; those of Kafka's releases by default.
+        addresses: rewrites IP addresses, and the ports beside them, as it does those of packets; without it, addresses
+            get pseudonyms like other names of hosts, and ports stay.
 
-    `counts` has the number of blanked values of each kind.
+    `counts` has the number of blanked values of each kind, `readings` the number of frames of each reading.
 
     >>> import kwire
     >>> data = kwire.encode_request(kwire.messages.MetadataRequest(topics=None), 1, client_id="billing")
@@ -40,8 +45,12 @@ class Redactor:
     b'\\x00\\x07xxxxxx0'
     """
 
-    def __init__(self, keep: Iterable[str] = (), catalog: Catalog | None = None) -> None:
+    def __init__(
+        self, keep: Iterable[str] = (), catalog: Catalog | None = None, addresses: AddressRewriter | None = None
+    ) -> None:
         self.keep: frozenset[str] = frozenset(keep)
+        self.readings: Counter[str] = Counter()
+        self._addresses = addresses
         self.counts: Counter[str] = Counter()
         self._decoder = FrameDecoder(catalog, trace=True)
         self._names: dict[bytes, bytes] = {}
@@ -51,6 +60,7 @@ class Redactor:
     def redact(self, frame: Frame) -> bytes:
         """Return the bytes of a frame without sensitive data; its size stays the same."""
         result = self._decoder.decode(frame)
+        self.readings[reading_of(result)] += 1
         out = bytearray(frame.data)
         if isinstance(result, Token):
             self._blank(out, "sasl", SIZE, len(out))
@@ -79,6 +89,10 @@ class Redactor:
         if span.type in _OPAQUE:
             self._blank(out, "unknown", span.stop - len(span.value), span.stop)
             return
+        if self._addresses is not None and isinstance(span.value, int) and span.path.endswith(PORTS):
+            port = self._addresses.port(span.value)
+            out[span.start : span.stop] = port.to_bytes(span.stop - span.start, "big", signed=port < 0)
+            return
         if not isinstance(span.value, str | bytes) or span.type == "uuid":
             return
         kind = self._kind(codec, span.path, isinstance(span.value, str))
@@ -106,7 +120,14 @@ class Redactor:
             prefix = name[:start_of_name]
             name = name[start_of_name:]
         parts = [name] if separator is None else name.split(separator)
-        out[start:stop] = prefix + (separator or b"").join(map(self._stand_in, parts))
+        stand_in = self._host if kind == "host" and self._addresses is not None else self._stand_in
+        out[start:stop] = prefix + (separator or b"").join(map(stand_in, parts))
+
+    def _host(self, name: bytes) -> bytes:
+        """Return the rewritten address; of a name its pseudonym."""
+        assert self._addresses is not None
+        address = self._addresses.host(name.decode("latin-1"))
+        return self._stand_in(name) if address is None else address.encode()
 
     def _stand_in(self, name: bytes) -> bytes:
         """Return the pseudonym of a name.
@@ -125,6 +146,8 @@ class Redactor:
         return self._names[name]
 
     def _blank(self, out: bytearray, kind: str, start: int, stop: int) -> None:
+        if kind == "unknown" and not any(out[start:stop]):
+            return  # zeros tell nothing; those after ApiVersions requests of librdkafka prove what they are
         if kind not in self.keep and stop > start:
             self.counts[kind] += 1
             out[start:stop] = bytes([FILL]) * (stop - start)
@@ -137,6 +160,21 @@ class Redactor:
             owner, _, name = plain.rpartition(".")
             self._kinds[key] = kind_for(location.owner if location else owner, name, is_text)
         return self._kinds[key]
+
+
+def reading_of(result: Result) -> str:
+    """Return how a frame is read, in words that a redacted copy has too.
+
+    >>> frame = Frame(bytes.fromhex("00000004 00000007"))
+    >>> reading_of(FrameDecoder().decode(frame))
+    'undecodable frame'
+    """
+    if isinstance(result, Request | Response):
+        return f"{result.api_name} v{result.api_version} {result.codec.spec.type}"
+    if isinstance(result, Token):
+        return "SASL token"
+    is_frame = result.is_failure and not isinstance(result.frame.fault, NoFrame)
+    return "undecodable frame" if is_frame else UNREAD
 
 
 def _known(result: Request | Response | Undecodable) -> int:

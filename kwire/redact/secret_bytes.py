@@ -7,10 +7,10 @@ names of sensitive configurations, and complete or truncated messages with secre
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import replace
 from typing import Any
 
 import msgspec
+from msgspec.structs import replace
 
 from ..codecs.wire import Reader
 from ..errors import DecodeError, Truncated, UnknownVersion
@@ -34,6 +34,7 @@ _PARTS = lazy_pattern(
     rb"|\x00[^\x00-\x1f]+\x00[^\x00-\x1f]+\Z"
 )
 _SECRETS = ENVELOPED | SECRET_FIELDS.keys()
+REPLACEMENT = "\N{REPLACEMENT CHARACTER}"  # stands for bytes that are not UTF-8, and is printable
 FEW = 4  # bytes; values of this size or less are not secrets
 NEWER = 16  # versions above the newest known one that a request may have
 _LONGEST = 1 << 16  # bytes of a message that are searched; bytes of a secret whose end is missing
@@ -130,7 +131,7 @@ def is_recognised(result: Request | Response | Undecodable) -> bool:
 def is_request_header(header: Any) -> bool:
     """Whether random bytes are unlikely to form this header."""
     client = getattr(header, "client_id", None)
-    return bool(client and client.isprintable())
+    return bool(client and client.isprintable() and REPLACEMENT not in client)
 
 
 def _is_request(data: bytes, start: int) -> bool:

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import re
 
+from ..runtime.lazy_patterns import lazy_pattern
+
 # Configurations that Kafka declares as PASSWORD, with the prefixes of listeners and the names that vendors give theirs;
 # `{start}` and `{end}` are those of a part of the name.
 _NAMES = (
     "password|passwd|passphrase|secret|jaas|credential|{start}(?:access|api|private)[._]?key|(?:store|master)[.]key{end}"
     "|keystore[.]certificate|truststore[.]certificates|assertion[.]private"
 )
-_SENSITIVE = re.compile(_NAMES.format(start=r"(?:^|[.])", end="$"), re.IGNORECASE)
-_SENSITIVE_BYTES = re.compile(_NAMES.format(start="", end="").encode(), re.IGNORECASE)
+_SENSITIVE = lazy_pattern(_NAMES.format(start=r"(?:^|[.])", end="$"), re.IGNORECASE)
+_SENSITIVE_BYTES = lazy_pattern(_NAMES.format(start="", end="").encode(), re.IGNORECASE)
 
 
 def is_sensitive(config: str) -> bool:

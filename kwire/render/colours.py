@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 _CODES = {"dim": "2", "bold": "1", "error": "1;31", "warning": "33", "name": "36", "value": "", "title": "1;32"}
 _END = "\x1b[0m"
@@ -10,8 +10,7 @@ _STARTS = {kind: f"\x1b[{code}m" if code else "" for kind, code in _CODES.items(
 COLOURS = (*filter(None, _STARTS.values()), _END)  # the control sequences that `Style.paint` writes
 
 
-@dataclass(frozen=True, slots=True)
-class Style:
+class Style(NamedTuple):
     """Whether to use colours, and the width in columns."""
 
     colour: bool = False

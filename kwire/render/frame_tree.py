@@ -3,11 +3,8 @@
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Iterator
-from dataclasses import replace
+from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
-
-import hexdump
 
 from ..codecs.message_codec import Codec
 from ..codecs.wire import Content, Field, Integer, Struct, content_of, split_tags
@@ -26,17 +23,23 @@ from .value_text import count_text, error_lines, value_text
 
 ROW = 16
 SHOWN = 4 * ROW  # bytes of an undecodable frame
+TopicOf = Callable[[bytes], str | None]
 
 
 def indented(style: Style, depth: int) -> Style:
     """Return a style for lines at this depth of a tree."""
-    return replace(style, width=max(style.width - 2 * depth, 40))
+    return style._replace(width=max(style.width - 2 * depth, 40))
 
 
-def tree(result: Result, style: Style = PLAIN) -> Iterator[str]:
+def tree(result: Result, style: Style = PLAIN, topic_of: TopicOf | None = None) -> Iterator[str]:
     """Yield the lines of a frame: a title, one line per field, then faults and the message nested in it.
 
     An undecodable frame has its error and the bytes around it, a SASL token its content, and a note only one line.
+
+    Args:
+        result: the decoded frame.
+        style: colours and width.
+        topic_of: returns the name of a topic id, which is then written beside the id; None if it is unknown.
     """
     if is_note(result):
         yield style.paint("dim", escape(note(result)))
@@ -48,13 +51,13 @@ def tree(result: Result, style: Style = PLAIN) -> Iterator[str]:
     if isinstance(result, Token):
         yield f"  {escape(token_text(result.content))}"
         return
-    look = _Look(result.codec.name, style, getattr(result.message, "protocol_type", None) or None)
-    yield from _struct(result.codec.schema, result.message, 1, look)
+    look = _Look(result.codec.name, style, getattr(result.message, "protocol_type", None) or None, topic_of=topic_of)
+    yield from _struct(result.codec.tree, result.message, 1, look)
     yield from _faults(result.faults, style)
-    yield from _inside(result, style)
+    yield from _inside(result, style, topic_of)
 
 
-def _inside(result: Request | Response, style: Style) -> Iterator[str]:
+def _inside(result: Request | Response, style: Style, topic_of: TopicOf | None) -> Iterator[str]:
     """Yield the lines of the message nested in a message, below it."""
     inside = result.inside
     if isinstance(inside, SaslMessage):
@@ -65,12 +68,12 @@ def _inside(result: Request | Response, style: Style) -> Iterator[str]:
             yield escape(f"  forwarded for {principal or 'an unknown principal'} from {host}:")
         else:
             yield "  forwarded answer:"
-        yield from (f"    {line}" for line in tree(inside, style))
+        yield from (f"    {line}" for line in tree(inside, style, topic_of))
 
 
 def fields(codec: Codec, message: Any, depth: int, style: Style = PLAIN) -> Iterator[str]:
     """Yield the lines of a message's fields, at a depth of a tree."""
-    yield from _struct(codec.schema, message, depth, _Look(codec.name, style))
+    yield from _struct(codec.tree, message, depth, _Look(codec.name, style))
 
 
 class _Look(NamedTuple):
@@ -80,6 +83,7 @@ class _Look(NamedTuple):
     style: Style
     protocol: str | None = None  # the protocol type of the group
     topic: str | None = None
+    topic_of: TopicOf | None = None
 
 
 def _struct(node: Struct, value: Any, depth: int, look: _Look) -> Iterator[str]:
@@ -99,7 +103,11 @@ def _field(field: Field, value: Any, depth: int, look: _Look, kind: type[Value] 
     content = content_of(field.subcon)
     inner = content.struct
     if value is None or inner is None:
-        yield _line(str(field.name), _inline(content, value, look.style, kind), depth, look.style)
+        text = _inline(content, value, look.style, kind)
+        if look.topic_of is not None and field.name == "topic_id" and isinstance(value, bytes):
+            name = look.topic_of(value)
+            text += "" if name is None else look.style.paint("dim", f"  {escape(name)}")
+        yield _line(str(field.name), text, depth, look.style)
         yield from _held(str(field.name), value, depth + 1, look)
     elif not content.is_array:
         yield "  " * depth + look.style.paint("name", f"{field.name}:")
@@ -155,6 +163,8 @@ def _undecodable(result: Undecodable, style: Style) -> Iterator[str]:
 
 def _window(raw: bytes, offset: int, style: Style) -> Iterator[str]:
     """Show the bytes around an offset, and point at it."""
+    import hexdump  # needed by undecodable frames alone
+
     first = max(offset // ROW - 1, 0) * ROW
     for start in range(first, min(first + SHOWN, len(raw) + 1), ROW):
         row = hexdump.dump(raw[start : start + ROW], size=2, sep=" ").lower()

@@ -76,7 +76,7 @@ def _key_text(key: Embedded) -> str:
     if codec is None:
         return embedded_text(key)
     texts = []
-    for field in codec.schema.all_fields:
+    for field in codec.tree.all_fields:
         value = getattr(key.message, field.name)
         is_word = isinstance(value, str) and value and not set(value) & set("\"'\\: ") and value.isprintable()
         texts.append(value if is_word else _field_text(field.subcon, value))
@@ -96,7 +96,7 @@ def embedded_text(embedded: Embedded | None) -> str:
     if codec is None:
         version = "" if embedded.version is None else f"v{embedded.version} "
         return f"{version}{value_text(embedded.rest, width=MOST)}"
-    return _fields_text(codec.schema, embedded.message)
+    return _fields_text(codec.tree, embedded.message)
 
 
 def _fields_text(struct: Struct, value: Any) -> str:

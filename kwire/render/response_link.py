@@ -28,4 +28,5 @@ def link_of(header: Header, now: int) -> tuple[float | None, int | None]:
     request = header if header.is_request else header.request
     if request is None:
         return None, None
-    return None if request.time is None else seconds_between(request.time / SECOND, now / SECOND), request.frame
+    asked_at = None if request.time is None else request.time / SECOND
+    return seconds_between(asked_at, now / SECOND), request.frame

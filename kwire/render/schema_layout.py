@@ -32,7 +32,7 @@ class LayoutRow:
 
 def rows(codec: Codec) -> list[LayoutRow]:
     """Return the fields of a message in wire order; the fields of a struct follow the field that contains it."""
-    return list(_rows(codec.schema, "", 0))
+    return list(_rows(codec.tree, "", 0))
 
 
 def layout_table(codec: Codec, style: Style = PLAIN) -> Iterator[str]:
@@ -47,8 +47,8 @@ def layout_table(codec: Codec, style: Style = PLAIN) -> Iterator[str]:
 
 def layout_bnf(codec: Codec) -> Iterator[str]:
     """Yield the layout as a grammar, in the style of Kafka's protocol guide, including tagged fields."""
-    yield f"{codec.spec.api_name} {codec.spec.type} (Version: {codec.version}) => {_sequence(codec.schema)}"
-    yield from _bnf(codec.schema, 1)
+    yield f"{codec.spec.api_name} {codec.spec.type} (Version: {codec.version}) => {_sequence(codec.tree)}"
+    yield from _bnf(codec.tree, 1)
 
 
 def layout_markdown(codec: Codec) -> Iterator[str]:
@@ -70,10 +70,10 @@ def layout_json(codec: Codec) -> dict[str, Any]:
     if spec.api_key is not None:
         members["apiKey"] = spec.api_key
     members["validVersions"] = str(spec.versions)
-    members["flexible"] = codec.schema.tagged is not None
+    members["flexible"] = codec.tree.tagged is not None
     if spec.type in WIRE_TYPES:
         members["headerVersion"] = header_version_for(spec, codec.version)
-    members["fields"] = _json_fields(codec.schema)
+    members["fields"] = _json_fields(codec.tree)
     return members
 
 
@@ -81,7 +81,7 @@ def heading(codec: Codec) -> str:
     """Describe a message in one line: `FetchRequest v17: api key 1, versions 0-18, flexible, header 2`."""
     spec = codec.spec
     parts = [] if spec.api_key is None else [f"{'api key' if spec.type in WIRE_TYPES else 'type'} {spec.api_key}"]
-    parts += [f"versions {spec.versions}", "flexible" if codec.schema.tagged is not None else "not flexible"]
+    parts += [f"versions {spec.versions}", "flexible" if codec.tree.tagged is not None else "not flexible"]
     if spec.type in WIRE_TYPES:
         version = header_version_for(spec, codec.version)
         parts.append("no header" if version is None else f"header {version}")

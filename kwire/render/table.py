@@ -6,8 +6,9 @@ import csv
 import io
 import json
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
+
+import msgspec
 
 from .colours import PLAIN, Style
 from .escaping import escape
@@ -47,8 +48,7 @@ def _flat(value: str) -> str:
     return escape(value).replace("\n", " ").replace("\t", " ")
 
 
-@dataclass(frozen=True, slots=True)
-class TableColumn(Generic[Row]):
+class TableColumn(msgspec.Struct, Generic[Row], frozen=True):
     """A column.
 
     Attributes:
@@ -75,8 +75,7 @@ class TableColumn(Generic[Row]):
         return self.nothing if value is None else self.text(value)
 
 
-@dataclass(frozen=True, slots=True)
-class TableView(Generic[Row]):
+class TableView(msgspec.Struct, Generic[Row], frozen=True):
     """Rows and their columns.
 
     Attributes:

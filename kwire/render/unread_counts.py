@@ -15,6 +15,8 @@ WORDS = {
     "SASL_TOKEN": ("SASL token", "SASL tokens"),
     "NOT_KAFKA": ("stream of another protocol", "streams of other protocols"),
     "DAMAGED": ("damaged place", "damaged places"),
+    "ODD_LINE": ("line of a log that cannot be read", "lines of a log that cannot be read"),
+    "BODY_NOT_LOGGED": ("message whose body is not in the log", "messages whose bodies are not in the log"),
     "NO_FRAME": ("piece without frames", "pieces without frames"),
 }
 OTHERS = "frame that did not decode", "frames that did not decode"

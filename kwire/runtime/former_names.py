@@ -15,7 +15,7 @@ from typing import Any
 
 # A former module, without `kwire.`, and the modules that have its names now.
 MODULES: dict[str, tuple[str, ...]] = {
-    "arrow.cluster_tables": ("kwire.arrow.clusters.history_tables",),
+    "arrow.cluster_tables": ("kwire.arrow.clusters.history_tables", "kwire.cluster.cluster_identity"),
     "arrow.frame_rows": ("kwire.arrow.rows.row_faults", "kwire.arrow.raw_frames", "kwire.arrow.rows.frame_rows"),
     "arrow.growing_files_and_streams": (
         "kwire.arrow.streams.file_positions",

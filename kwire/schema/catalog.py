@@ -20,6 +20,7 @@ from .former_field_names import FORMER_MESSAGES
 from .message_spec import MessageSpec
 from .releases import releases
 from .spec_layers import WIRE_TYPES, Layer, shipped_layer
+from .version_ranges import Versions
 
 
 class Catalog:
@@ -154,7 +155,8 @@ class Catalog:
         return [name.removesuffix("Request") for name in self.names() if name.endswith("Request")]
 
     def find(self, api_key: int, type_name: str, version: int | None = None) -> MessageSpec | None:
-        """Return the request or response of an api key that has `version`; None if it does not exist.
+        """Return the request or response of an api key that has `version`; None if it does not exist, or if the
+        catalog's release does not have this version.
 
         Without a version, return the first message that has the key.
         """
@@ -162,6 +164,8 @@ class Catalog:
         if spec is None:
             specs = (layer.find(api_key, type_name, version, self.release) for layer in self.layers)
             spec = next((spec for spec in specs if spec is not None), None)
+            if spec is not None and version is not None and version not in self.versions_of(spec):
+                return None
             if spec is not None:
                 self._found[api_key, type_name, version] = spec
         return spec
@@ -171,12 +175,16 @@ class Catalog:
             name = FORMER_MESSAGES.get(name, name)
         return [layer.spec(name) for layer in self.layers if name in layer.files]
 
-    def _check_release(self, spec: MessageSpec, version: int) -> None:
+    def versions_of(self, spec: MessageSpec) -> Versions:
+        """Return the versions of a message of this catalog: with a release, those that it has."""
         if self.release is None or spec.api_key is None or spec.type not in WIRE_TYPES:
-            return
+            return spec.versions
         if spec.api_name not in releases().names_of(spec.api_key):
-            return  # an api of a vendor, or of a draft
-        spoken = releases().versions(self.release, spec.api_key)
+            return spec.versions  # an api of a vendor, or of a draft
+        return releases().versions(self.release, spec.api_key)
+
+    def _check_release(self, spec: MessageSpec, version: int) -> None:
+        spoken = self.versions_of(spec)
         if version not in spoken:
             raise UnsupportedVersion(spec.name, version, str(spoken), f"Kafka {self.release}")
 

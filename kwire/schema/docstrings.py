@@ -32,7 +32,7 @@ def class_doc(spec: MessageSpec, struct: StructSpec) -> str:
 
 def struct_doc(spec: MessageSpec, struct: StructSpec) -> str:
     """Return the description of a message or the position of a struct, without its fields."""
-    paragraphs = _describe_message(spec) if struct is spec.struct else _describe_uses(spec, struct)
+    paragraphs = describe_message(spec) if struct is spec.struct else _describe_uses(spec, struct)
     return "\n\n".join(fill(paragraph, _WIDTH, break_long_words=False) for paragraph in paragraphs)
 
 
@@ -48,7 +48,7 @@ def field_doc(spec: MessageSpec, field: FieldSpec) -> str:
     return f"{field.about} {', '.join(facts)}.".strip()
 
 
-def _describe_message(spec: MessageSpec) -> list[str]:
+def describe_message(spec: MessageSpec) -> list[str]:
     """Return the comment above the spec, unless it is a licence, and the type of the message."""
     comment = _COMMENT.search(spec.text)
     about = " ".join(line.strip().removeprefix("//").strip() for line in comment[1].splitlines()) if comment else ""

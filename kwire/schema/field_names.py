@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import keyword
+from functools import lru_cache
 
 # (struct, field of the spec) -> attribute. The KIPs use another word than the released spec.
 ATTRIBUTES: dict[tuple[str, str], str] = {
@@ -20,6 +21,7 @@ def fold_name(word: str) -> str:
     return word.replace("_", "").replace("-", "").casefold()
 
 
+@lru_cache(maxsize=8192)
 def snake_case(name: str) -> str:
     """Convert a spec's name to snake case, with an underscore before a capital letter that follows no other capital.
 
@@ -45,6 +47,7 @@ def camel_case(name: str) -> str:
     return name[:1].lower() + name[1:]
 
 
+@lru_cache(maxsize=8192)
 def attribute_for(struct: str, field: str) -> str:
     """Return the Python attribute of a field; an underscore is appended to a Python keyword.
 

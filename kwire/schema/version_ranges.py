@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from functools import lru_cache
 from itertools import pairwise
 
 from ..runtime.lazy_patterns import lazy_pattern
@@ -23,6 +24,7 @@ class Versions:
     ranges: tuple[tuple[int, int], ...] = ()
 
     @classmethod
+    @lru_cache(maxsize=4096)  # specs repeat few ranges: a start parsed 1,000 of them
     def parse(cls, text: str) -> Versions:
         """Parse `0-8`, `4+`, `3`, `none`, or several of these in ascending order, separated by commas.
 

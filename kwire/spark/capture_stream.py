@@ -18,11 +18,11 @@ from pyspark.sql.streaming.state import GroupStateTimeout
 
 from ..arrow.find_files import InputFile, capture_of
 from ..arrow.input_splits import pack_splits
+from ..arrow.ranges.byte_ranges import ByteRange, splits_of
+from ..arrow.ranges.connection_decoder import ConnectionDecoder
+from ..arrow.ranges.packet_rows import GROWN, SCHEMA
+from ..arrow.ranges.packet_scan import scan
 from ..arrow.read_options import Options, ReadOptions
-from ..arrow.scan.byte_ranges import ByteRange, splits_of
-from ..arrow.scan.connection_decoder import ConnectionDecoder
-from ..arrow.scan.packet_rows import GROWN, SCHEMA
-from ..arrow.scan.packet_scan import scan
 from ..arrow.streams.connection_stream import decoded_batch
 from ..arrow.streams.file_positions import Offset, offset_of, places_of
 from ..arrow.streams.growing_files import GrowingFiles
@@ -123,7 +123,7 @@ def _decode_connection(options: Options, key: tuple[str, bytes], frames: Iterato
 
 
 class ArrivingPackets(DataSource):  # type: ignore[misc]
-    """Data source of the packets of arriving captures, as rows of `kwire.arrow.scan.packet_scan`."""
+    """Data source of the packets of arriving captures, as rows of `kwire.arrow.ranges.packet_scan`."""
 
     @classmethod
     def name(cls) -> str:

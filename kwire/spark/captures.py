@@ -11,14 +11,14 @@ from pyspark.sql.datasource import DataSource, DataSourceReader, InputPartition
 from ..arrow.batch_reader import BatchReader
 from ..arrow.find_files import find_files
 from ..arrow.input_splits import pack_splits, share_of
+from ..arrow.ranges.byte_ranges import ByteRange, splits_of
+from ..arrow.ranges.connection_decoder import ConnectionDecoder
+from ..arrow.ranges.connection_windows import WHOLE, Region, Windows, windows_of
+from ..arrow.ranges.divided_captures import neighbours
+from ..arrow.ranges.find_boundaries import regions_of
+from ..arrow.ranges.packet_rows import SCHEMA
+from ..arrow.ranges.packet_scan import scan
 from ..arrow.read_options import Options, ReadOptions
-from ..arrow.scan.byte_ranges import ByteRange, splits_of
-from ..arrow.scan.connection_decoder import ConnectionDecoder
-from ..arrow.scan.connection_windows import WHOLE, Region, Windows, windows_of
-from ..arrow.scan.divided_captures import neighbours
-from ..arrow.scan.find_boundaries import regions_of
-from ..arrow.scan.packet_rows import SCHEMA
-from ..arrow.scan.packet_scan import scan
 from ..schema.catalog import catalog_for
 from .column_types import to_spark
 from .data_source import reading_of
@@ -110,7 +110,7 @@ class RangePartition(InputPartition):  # type: ignore[misc]
 
 
 class PacketSource(DataSource):  # type: ignore[misc]
-    """Data source of the packets of captures by connection, as rows of `kwire.arrow.scan.packet_scan`."""
+    """Data source of the packets of captures by connection, as rows of `kwire.arrow.ranges.packet_scan`."""
 
     @classmethod
     def name(cls) -> str:
@@ -159,7 +159,7 @@ class PacketSourceReader(DataSourceReader):  # type: ignore[misc]
 
 
 class RegionSource(PacketSource):
-    """Data source of the frame boundaries of connections, found by `kwire.arrow.scan.connection_decoder`."""
+    """Data source of the frame boundaries of connections, found by `kwire.arrow.ranges.connection_decoder`."""
 
     @classmethod
     def name(cls) -> str:

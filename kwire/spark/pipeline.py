@@ -16,14 +16,14 @@ from pyspark.sql import DataFrame, Observation, is_remote
 from pyspark.sql import functions as sql
 from pyspark.sql.types import TimestampType
 
-from ..arrow.clusters.history_tables import MixedClusters
 from ..arrow.find_files import find_files
 from ..arrow.read_options import BadOption, Options
 from ..arrow.rows.row_faults import HARMLESS, INCOMPLETE, NOT_CORRUPT
 from ..arrow.rows.row_schema import COMMENTS
 from ..capture.files import local_path
 from ..cluster import ROWS
-from ..cluster.source_counts import SEPARATOR, files_of_ids
+from ..cluster.cluster_identity import MixedClusters, files_of_ids
+from ..cluster.source_counts import SEPARATOR
 from ..errors import KwireError, without_password
 from . import cluster
 from .captures import frames_of, packets_of, windows_in

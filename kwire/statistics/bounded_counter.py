@@ -27,3 +27,9 @@ class BoundedCounter(Generic[Key]):
             self.counts[key] = self.counts.get(key, 0) + count
         else:
             self.others += count
+
+    def add_counts(self, other: BoundedCounter[Key]) -> None:
+        """Add the counts of a counter with the same limit, whose keys were counted after those of this one."""
+        for key, count in other.counts.items():
+            self.add(key, count)
+        self.others += other.others

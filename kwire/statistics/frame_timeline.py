@@ -42,6 +42,15 @@ class FrameTimeline:
         for span, count in spans.items():
             self.bins.setdefault(span >> wider, Counter())[kind] += count
 
+    def add_counts(self, other: FrameTimeline) -> None:
+        """Add the frames of another timeline."""
+        while self.width < other.width:
+            self._widen()
+        for kind in dict.fromkeys(kind for counts in other.bins.values() for kind in counts):
+            self.add_spans(
+                kind, {span: counts[kind] for span, counts in other.bins.items() if counts[kind]}, other.width
+            )
+
     def _widen(self) -> None:
         self.width *= 2
         wider: dict[int, Counter[str]] = {}

@@ -15,9 +15,12 @@ from .users import User
 About = tuple[tuple[str, str], ...]  # combinations of a frame's topics and error codes; empty if no column has them
 
 
+LONGEST = (1 << 63) - 1  # nanoseconds
+
+
 class Answered(NamedTuple):
     """A request and its response: the latency in nanoseconds, the time of the request in seconds since 1970, the
-    numbers of both frames in their file, and the user.
+    numbers of both frames in their file, the user, and the nanoseconds that the request let the broker wait.
     """
 
     latency: int
@@ -26,6 +29,12 @@ class Answered(NamedTuple):
     frame: int | None
     asked_at: float
     user: User
+    asked_wait: int = 0
+
+    @property
+    def slowness(self) -> int:
+        """The nanoseconds of latency beyond the wait that the request asked for."""
+        return max(0, self.latency - self.asked_wait)
 
 
 class Latencies:
@@ -33,22 +42,25 @@ class Latencies:
 
     Args:
         most: how many of the slowest requests to keep.
+        long_polls: rank requests by their whole latency, not by what is beyond the wait that they asked for.
 
     Attributes:
         times: the latencies by user, topic and error, in nanoseconds.
     """
 
-    def __init__(self, limit: int) -> None:
+    def __init__(self, limit: int, *, long_polls: bool = False) -> None:
         self.most: int = limit
+        self.long_polls: bool = long_polls
         self.times: defaultdict[tuple[User, About], array[int]] = defaultdict(lambda: array("q"))
         self._slowest: list[tuple[int, int, Answered]] = []
         self._count = 0
 
-    def add(self, answered: Answered, about: About = ()) -> None:
-        """Count one request."""
-        self.times[answered.user, about].append(answered.latency)
+    def add(self, answered: Answered, user: User, about: About = ()) -> None:
+        """Count one request; `user` is its user as the columns need it."""
+        # The times of pcapng blocks may be any number of seconds: what exceeds 64 bits is counted as 292 years.
+        self.times[user, about].append(max(-LONGEST, min(answered.latency, LONGEST)))
         self._count += 1
-        entry = answered.latency, -self._count, answered
+        entry = answered.latency if self.long_polls else answered.slowness, -self._count, answered
         if len(self._slowest) < self.most:
             heappush(self._slowest, entry)
         elif self.most:

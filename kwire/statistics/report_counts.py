@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from ..codecs.message_codec import Codec
 from ..protocol import FrameDecoder, Request, Response, Result, Token, Undecodable
@@ -22,6 +22,7 @@ from .frame_timeline import FrameTimeline
 KEYS = 10_000  # different (api, client, version); as many errors
 CONNECTIONS = 65_536
 SAMPLES = 100  # frames that did not decode
+ErrorKey = tuple[str, str, int]
 LONGEST_CLIENT_ID = 256  # characters of a client id that are compared
 
 
@@ -40,6 +41,12 @@ class ApiCounts:
     def __init__(self) -> None:
         self.requests = self.responses = self.request_bytes = self.response_bytes = self.errors = 0
         self.durations: DurationHistogram = DurationHistogram()
+
+    def add_counts(self, other: ApiCounts) -> None:
+        """Add the counts of further frames."""
+        for name in ("requests", "responses", "request_bytes", "response_bytes", "errors"):
+            setattr(self, name, getattr(self, name) + getattr(other, name))
+        self.durations.add_counts(other.durations)
 
 
 class ReportCounts:
@@ -72,15 +79,36 @@ class ReportCounts:
         self.kinds: Counter[str] = Counter()
         self.apis: dict[str, ApiCounts] = {}
         self.versions: BoundedCounter[tuple[str, str | None, int]] = BoundedCounter(KEYS)
-        self.errors: BoundedCounter[tuple[str, str, int]] = BoundedCounter(KEYS)
+        self.errors: BoundedCounter[ErrorKey] = BoundedCounter(KEYS)
         self.connections: BoundedCounter[tuple[str | None, str | None]] = BoundedCounter(CONNECTIONS)
-        self.first_errors: dict[tuple[str, str, int], str] = {}
+        self.first_errors: dict[ErrorKey, str] = {}
         self.timeline: FrameTimeline = FrameTimeline()
         self.remarks: list[str] = []
         self.samples: list[Sample] = []
         self.problems: Counter[str] = Counter()
         self.faults: Counter[str] = Counter()
         self.unread: Counter[str] = Counter()
+
+    def add_counts(self, other: ReportCounts) -> None:
+        """Add the counts of the frames that follow, which were counted apart."""
+        for name in ("frames", "size", "timed", "unanswered", "backwards"):
+            setattr(self, name, getattr(self, name) + getattr(other, name))
+        for name in ("kinds", "problems", "faults", "unread"):
+            getattr(self, name).update(getattr(other, name))
+        for name in ("versions", "errors", "connections"):
+            getattr(self, name).add_counts(getattr(other, name))
+        for name, counts in other.apis.items():
+            self.apis.setdefault(name, ApiCounts()).add_counts(counts)
+        for key, where in other.first_errors.items():
+            if key in self.errors.counts:
+                self.first_errors.setdefault(key, where)
+        self.timeline.add_counts(other.timeline)
+        self.remarks += other.remarks
+        self.samples += other.samples[: SAMPLES - len(self.samples)]
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Pickle the counts, without what masks secrets."""
+        return ReportCounts, (), {name: value for name, value in vars(self).items() if name != "_seal"}
 
     def add(self, result: Result) -> None:
         """Count one frame or fragment. The frames of a connection must be added in order."""
@@ -135,10 +163,10 @@ class ReportCounts:
         api.durations.add(*forwards)
         self.backwards += len(durations) - len(forwards)  # clocks of two captures differ, or a capture is out of order
 
-    def add_error(self, key: tuple[str, str, int], where: str) -> None:
-        """Count an error code; the key is (api, path, code), and `where` is the position of the frame."""
-        self.apis.setdefault(key[0], ApiCounts()).errors += 1
-        self.errors.add(key)
+    def add_error(self, key: ErrorKey, where: str, count: int = 1) -> None:
+        """Count an error code; the key is (api, path, code), and `where` is the position of the first frame."""
+        self.apis.setdefault(key[0], ApiCounts()).errors += count
+        self.errors.add(key, count)
         if key in self.errors.counts:
             self.first_errors.setdefault(key, where)
 
@@ -199,6 +227,20 @@ class CapturedReportCounts:
         self.kinds, self.meet = self._kinds.of, self._kinds.meet
         self.begin, self.forget = decoder.connections.of, decoder.connections.forget
 
+    @property
+    def state(self) -> Any:
+        """The number of the next frame, and the connections: see `kwire.capture.ranges.capture_ranges`."""
+        return self._number, self.decoder.connections.state
+
+    def go_on(self, state: Any) -> None:
+        """Continue where a range starts."""
+        self._number, connections = state
+        self.decoder.connections.go_on(connections)
+
+    def pass_over(self, batch: CapturedBatch) -> None:
+        """Process the frames of a batch, most of them without counting them."""
+        self._number = batch.pass_over(self, self._number)
+
     def add(self, batch: CapturedBatch) -> None:
         """Count the frames of a batch."""
         width = self._tally.timeline.width
@@ -219,22 +261,34 @@ class CapturedReportCounts:
             header = connection.pair(captured)
         self._tally.add(self.decoder.result(make_frame(captured, self.file, number), connection, header, SECOND))
 
-    def add_errors(self, kind: _ReportKind, body: bytes, number: int, offset: int) -> None:
-        """Count the error codes of a response."""
-        for path, code in error_codes(kind.codec, kind.codec.decode(body)):
-            self._tally.add_error((kind.codec.spec.api_name, path, code), f"frame {number} at {offset}")
+    def error_key(self, kind: _ReportKind, field: int, code: int) -> ErrorKey:
+        """Return what the errors of a kind are counted by, given the row of a field, and store it."""
+        key = kind.error_keys.get((field, code))
+        if key is None:
+            assert kind.facts is not None
+            key = kind.error_keys[field, code] = kind.codec.spec.api_name, kind.facts.path(field), code
+        return key
+
+    def add_errors(self, errors: dict[ErrorKey, tuple[int, tuple[int, int]]]) -> None:
+        """Add errors: how often each came, and the number and offset of the first frame with it."""
+        for key, (count, (number, offset)) in errors.items():
+            self._tally.add_error(key, f"frame {number} at {offset}", count)
 
 
 class _ReportKind(FrameKind):
-    """The counts of one kind: the number of frames, their bytes, and the latencies of responses in seconds."""
+    """The counts of one kind: the number of frames, their bytes, and the latencies of responses in seconds.
 
-    __slots__ = ()
+    `error_keys` maps the row of a field and an error code to the key of its count.
+    """
+
+    __slots__ = ("error_keys",)
 
     def __init__(self, call: Call, is_request: bool, codec: Codec, tagged: bool) -> None:
         super().__init__(call, is_request, codec, tagged)
         self.facts = make_body_facts(codec)
         self.count = self.size = 0
         self.times: list[float] = []
+        self.error_keys: dict[tuple[int, int], ErrorKey] = {}
 
     def flush(self, tally: ReportCounts) -> None:
         """Add the counts to the tally, and reset them."""

@@ -8,7 +8,10 @@ NOTHING = "-"
 
 
 class User(NamedTuple):
-    """The client that uses a version of an api; with the broker, if that is a column."""
+    """The client that uses a version of an api. What is no column is `NOTHING`: fewer users need less memory.
+
+    `span` is the number of the span of time in which it does, if time is a column; else -1.
+    """
 
     api_key: int
     version: int
@@ -16,6 +19,7 @@ class User(NamedTuple):
     software: str
     ip: str
     broker: str = NOTHING
+    span: int = -1
 
 
 def ip_of(end: str | None) -> str:
@@ -27,8 +31,10 @@ def ip_of(end: str | None) -> str:
     return (end or NOTHING).rpartition(":")[0] or NOTHING
 
 
-def user_of(key: int | None, version: int, client: str | None, ip: str, software: str, broker: str = NOTHING) -> User:
+def user_of(
+    key: int | None, version: int, client: str | None, ip: str, software: str, broker: str = NOTHING, span: int = -1
+) -> User:
     """Return the sender of a request, from its header."""
     # A client id has no control characters: this is another message, which may contain a secret.
     name = client if client is not None and client.isprintable() else NOTHING
-    return User(-1 if key is None else key, version, name, software, ip, broker)
+    return User(-1 if key is None else key, version, name, software, ip, broker, span)

@@ -42,10 +42,15 @@ class AsProcess:
         self._folder = TemporaryDirectory(prefix="kwire-")
         folder = Path(self._folder.name)
         (folder / "cluster.json").write_text(json.dumps(plan.as_json(plan.directory or folder)), "utf-8")
-        options = ["--partitions", str(plan.partitions), "--replication-factor", str(plan.replicas), "--control", "0"]
+        options = ["--control", "0"]
+        options += [] if "num.partitions" in plan.configs else ["--partitions", str(plan.partitions)]
+        if "default.replication.factor" not in plan.configs:
+            options += ["--replication-factor", str(plan.replicas)]
         options += [] if plan.seed is None else ["--seed", str(plan.seed)]
         options += [] if plan.auto_create_topics else ["--no-auto-create"]
         options += ["--rack-aware-fetch"] if plan.rack_aware_fetch else []
+        options += [word for name, value in plan.configs.items() for word in ("--set", f"{name}={value}")]
+        options += ["--realistic"] if plan.realistic else []
         options += _security_options(plan, folder)
         command = [sys.executable, "-u", "-m", "kwire", "serve", "--cluster", str(folder / "cluster.json"), *options]
         with (folder / "places").open("w") as places, (folder / "log").open("w") as log:
@@ -55,7 +60,7 @@ class AsProcess:
         except CallError:
             self.stop()
             raise
-        self.addresses = announcement["bootstrapServers"].split(",")
+        self.addresses: list[str] = announcement["bootstrapServers"].split(",")
         self._client = ControlClient(announcement["control"], announcement["controlToken"])
 
     def _wait_for_announcement(self, folder: Path) -> dict[str, str]:

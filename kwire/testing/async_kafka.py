@@ -59,7 +59,7 @@ class AsyncKafka(KafkaBase):
     def _do(self, operation: str, **arguments: Any) -> Any:
         if self._running is None:
             raise RuntimeError("the cluster does not run; enter it: async with AsyncKafka() as kafka")
-        return getattr(self._running.control, operation)(**arguments)
+        return self._running.control.begin(operation, arguments)
 
     def _failed(self) -> Exception | None:
         return self._running.control.failed() if self._running is not None else None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -9,8 +10,11 @@ from random import Random
 from typing import Any, NamedTuple
 
 from ..broker import Disk, MemoryDisk, Node, ServedCluster, Settings
+from ..broker.configs.effects import FIELDS, OF_ONE_BROKER
 from ..broker.security.principals import principal
 from ..broker.server.file_disk import FileDisk
+from ..broker.settings_configs import describe_unknown, list_without_effect, settings_from
+from ..errors.refused import InvalidConfig
 from ..protocol.sasl.mechanisms import MECHANISMS
 
 HOST = "127.0.0.1"
@@ -50,10 +54,30 @@ class ClusterOptions:
     super_users: Sequence[str] = ()
     tls: Tls | None = None
     release: str | None = None
+    configs: Mapping[str, str] = field(default_factory=dict)
+    realistic: bool = False
 
     def __post_init__(self) -> None:
         self._check_lists()
+        self._check_configs()
         self._check_numbers()
+
+    def _check_configs(self) -> None:
+        """Raise ValueError for configs that Kafka or kwire does not take; warn of those that have no effect."""
+        for name, value in self.configs.items():
+            if not isinstance(value, str):
+                raise TypeError(f"configs are texts: {name!r} is {type(value).__name__} {value!r}")
+            if name in OF_ONE_BROKER:
+                raise ValueError(f"configs cannot have {name!r}: each broker has its own")
+        try:
+            settings_from(self.configs)
+        except InvalidConfig as error:
+            raise ValueError(str(error)) from None
+        idle, unknown = list_without_effect(self.configs, self.release)
+        if unknown:
+            raise ValueError(f"Kafka has no broker config {unknown[0]!r}; {describe_unknown(unknown[0])}".rstrip("; "))
+        if idle:
+            warnings.warn(f"configs without effect: {', '.join(idle)}", stacklevel=6)
 
     def _check_numbers(self) -> None:
         for name in ("brokers", "log_dirs", "partitions"):
@@ -82,15 +106,22 @@ class ClusterOptions:
 
     def settings(self) -> Settings:
         """Return the settings of the brokers."""
-        return Settings(
-            auto_create_topics=self.auto_create_topics,
-            num_partitions=self.partitions,
-            default_replication_factor=self.replicas,
-            rack_aware_fetch=self.rack_aware_fetch,
+        given: dict[str, Any] = {
+            "auto_create_topics": self.auto_create_topics,
+            "num_partitions": self.partitions,
+            "default_replication_factor": self.replicas,
+            "max_reauth": self.max_reauth,
+        }
+        for name in set(self.configs) & set(FIELDS):
+            given.pop(FIELDS[name][0], None)
+        return settings_from(
+            self.configs,
+            realistic=self.realistic,
+            **given,
+            rack_aware_fetch=self.rack_aware_fetch or "RackAware" in self.configs.get("replica.selector.class", ""),
             passwords=self.users,
             sasl_mechanisms=tuple(self.sasl_mechanisms) if self.users else (),
-            max_reauth=self.max_reauth,
-            authorizer=self.acls,
+            authorizer=self.acls or bool(self.configs.get("authorizer.class.name")),
             super_users=tuple(map(principal, self.super_users)),
             tls=self.tls is not None,
             release=self.release,

@@ -30,7 +30,7 @@ class RunningCluster:
         self.control: Control = Control.of(cluster, tls=tls_context(*self.plan.tls) if self.plan.tls else None)
         self.serving: SocketServer = self.control.serving
         try:
-            self.addresses = await self.serving.start()
+            self.addresses: list[Any] = await self.serving.start()
         except CallError:
             self._stack.close()
             raise
@@ -82,7 +82,7 @@ class InThread:
         except BaseException:
             self._end()
             raise
-        self.addresses = self._running.addresses
+        self.addresses: list[Any] = self._running.addresses
 
     def _wait(self, awaitable: Coroutine[Any, Any, Any]) -> Any:
         return asyncio.run_coroutine_threadsafe(awaitable, self._loop).result(PATIENCE)

@@ -38,6 +38,10 @@ class Kafka(KafkaBase):
         super_users: names or principals that may do everything without an ACL.
         tls: the files of a listener with TLS.
         release: a Kafka release such as `2.8`; the brokers serve only the apis and versions of this release.
+        configs: broker configs by Kafka's names, such as `{"message.max.bytes": "2000"}`; a warning names those that
+            have no effect, and the page "Configs" lists all.
+        realistic: whether defaults are Kafka's where kwire has others, which suit tests: records are kept for 7 days,
+            heartbeats of groups come every 5 s, and new groups wait 3 s for members.
         process: whether the cluster runs as a separate process, so that it takes no time from this process's threads.
 
     Raises:

@@ -8,7 +8,7 @@ from inspect import signature
 from pathlib import Path
 from typing import Any, Self
 
-from ..broker.groups.consumer_group import GroupState
+from ..broker.groups.modern_group import GroupState
 from ..errors import suggestion
 from ..protocol.sasl.mechanisms import MECHANISMS
 from .cluster_options import ClusterOptions, Tls, topics_of
@@ -50,6 +50,8 @@ class KafkaBase(Operations):
         super_users: Sequence[str] = (),
         tls: Tls | None = None,
         release: str | None = None,
+        configs: Mapping[str, str] | None = None,
+        realistic: bool = False,
         process: bool = False,
     ) -> None:
         security = users or {}, sasl_mechanisms, max_reauth, acls, super_users, tls, release
@@ -65,6 +67,8 @@ class KafkaBase(Operations):
             seed,
             rack_aware_fetch,
             *security,
+            dict(configs or {}),
+            realistic,
         )
         self._is_process = process
         self._addresses: Sequence[Any] = ()

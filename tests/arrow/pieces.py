@@ -14,14 +14,14 @@ from typing import Any
 import pyarrow as pa
 
 from kwire.arrow.batch_reader import BatchReader
+from kwire.arrow.ranges.byte_ranges import ByteRange
+from kwire.arrow.ranges.connection_decoder import ConnectionDecoder
+from kwire.arrow.ranges.connection_windows import WHOLE, Region, Windows, windows_of
+from kwire.arrow.ranges.divided_captures import neighbours
+from kwire.arrow.ranges.find_boundaries import regions_of
+from kwire.arrow.ranges.packet_rows import GROWN, SCHEMA
+from kwire.arrow.ranges.packet_scan import scan
 from kwire.arrow.read_options import Options
-from kwire.arrow.scan.byte_ranges import ByteRange
-from kwire.arrow.scan.connection_decoder import ConnectionDecoder
-from kwire.arrow.scan.connection_windows import WHOLE, Region, Windows, windows_of
-from kwire.arrow.scan.divided_captures import neighbours
-from kwire.arrow.scan.find_boundaries import regions_of
-from kwire.arrow.scan.packet_rows import GROWN, SCHEMA
-from kwire.arrow.scan.packet_scan import scan
 from kwire.arrow.streams.connection_stream import decoded_batch
 from kwire.arrow.streams.raw_frame_stream import raw_batch
 from kwire.schema.catalog import catalog_for

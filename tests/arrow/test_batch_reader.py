@@ -76,7 +76,7 @@ def test_what_is_no_dump_goes_out_in_pieces(tmp_path: Path) -> None:
     assert b"".join(row["_corrupt_record"] for row in rows) == data
     assert [row["offset"] for row in rows] == [0, 30, 60, 90]
     assert {row["_error"]["code"] for row in rows} == {"NO_FRAME"}
-    assert "not a dump of a known format" in rows[0]["_error"]["reason"]
+    assert "not a capture, log, hex dump or Kafka frame" in rows[0]["_error"]["reason"]
 
 
 def test_the_rows_of_a_capture_are_what_the_command_line_says_of_it() -> None:

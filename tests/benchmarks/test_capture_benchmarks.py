@@ -13,6 +13,7 @@ from tests.capture.building import Conversation, capture
 from tests.conftest import ROOT, spread
 
 
+@pytest.mark.ci  # it measures tshark
 def test_all_tasks_are_measured(tmp_path: Path) -> None:
     conversation = Conversation().open()
     for number in range(20):

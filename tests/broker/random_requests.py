@@ -17,8 +17,9 @@ from typing import Any
 
 import kwire
 from kwire.broker import Node, Parked, ServedCluster, Settings
+from kwire.broker.api import ClosesConnection
 from kwire.broker.client_quota_manager import KEYS
-from kwire.broker.configs import DYNAMIC_CONFIGS, TOPIC_CONFIGS
+from kwire.broker.configs import definitions_of
 from kwire.broker.controller.topic_names import TRANSACTIONS
 from kwire.broker.fault_rules import ERROR, FaultRule
 from kwire.broker.features import FEATURES
@@ -70,7 +71,7 @@ MECHANISMS = (*SCRAM.values(), "PLAIN", "", "GSSAPI")
 SMALL = (-2, -1, 0, 1, 2, 3, 4, 5)
 MILLISECONDS = (-1, 0, 1, 500, 6_000, 10_000, 60_000, 2**31 - 1)
 FLOATS = (0.0, 1.0, 1e6, 1e-300, 1e300, -1.0, float("inf"), float("-inf"), float("nan"))
-CONFIGS = (*TOPIC_CONFIGS, *DYNAMIC_CONFIGS, *KEYS, "no.such.config")
+CONFIGS = (*definitions_of("topic", None), "log.retention.ms", "broker.id", "interval.ms", *KEYS, "no.such.config")
 WORDS: dict[str, tuple[Any, ...]] = {
     "client_software_name": ("kwire", "", "-"),
     "client_software_version": ("1", "", "."),
@@ -389,9 +390,12 @@ class RandomWorld:
         client = served.client_id, host, session.principal, session
         self.requests += 1
         with said_of(served):
-            response = self.cluster.handle(
-                RequestContext(self.cluster, node_id, served.message, version, self.now, *client)
-            )
+            context = RequestContext(self.cluster, node_id, served.message, version, self.now, *client)
+            try:
+                response = self.cluster.handle(context)
+            except ClosesConnection:
+                assert served.message.acks == 0  # a Produce request with an error
+                response = None
             if isinstance(response, Parked):
                 self.parked[response] = served
             else:

@@ -7,18 +7,20 @@ from typing import Any
 import pytest
 
 from kwire.broker import ServedCluster, Settings
-from kwire.broker.broker_configs import topic_defaults
 from kwire.broker.client_quota_manager import ANONYMOUS, CLIENT, FETCH, PRODUCE, USER, ClientQuotaManager
-from kwire.broker.configs import TOPIC_CONFIGS, check_configs
+from kwire.broker.configs import check_configs, definitions_of
 from kwire.errors.refused import InvalidConfig
+from kwire.values import ErrorCode
 from tests.broker.served import M, batch, cluster_of, fetching
 
 
 def test_every_default_is_a_value_that_may_be_given() -> None:
+    definitions = definitions_of("topic", None)
+    usual = {name: config.default for name, config in definitions.items() if config.default is not None}
+    assert check_configs(usual.items()) == usual
     assert (
-        check_configs((name, config.default) for name, config in TOPIC_CONFIGS.items()).keys() == TOPIC_CONFIGS.keys()
+        cluster_of(settings=Settings(retention_bytes=5)).controller.configs.topic_default("retention.bytes", 1) == "5"
     )
-    assert topic_defaults(Settings(retention_bytes=5))["retention.bytes"] == "5"
 
 
 @pytest.mark.parametrize(
@@ -71,7 +73,7 @@ def test_a_client_without_a_quota_does_not_wait() -> None:
 def test_responses_say_how_long_to_wait() -> None:
     cluster = cluster_of()
     cluster.controller.create("t", {0: [1]})
-    limit(cluster, 100.0)
+    assert limit(cluster, 100.0) == 0
     data = batch(b"x" * 400)
     part = M.ProduceRequest.PartitionProduceData(index=0, records=data)
     row = M.ProduceRequest.TopicProduceData(name="t", partition_data=(part,))
@@ -81,9 +83,14 @@ def test_responses_say_how_long_to_wait() -> None:
     assert cluster.answer(1, fetching(), 11, now=0.0, client_id="d").throttle_time_ms == 0
 
 
-def limit(cluster: ServedCluster, rate: float) -> None:
+@pytest.mark.parametrize("rate", [float("inf"), float("nan"), 0.5, 0.0])
+def test_a_rate_of_bytes_is_a_whole_number(rate: float) -> None:
+    assert limit(cluster_of(1), rate) == ErrorCode.INVALID_REQUEST
+
+
+def limit(cluster: ServedCluster, rate: float) -> int:
     request: Any = M.AlterClientQuotasRequest
     entity = request.EntityData(entity_type=CLIENT, entity_name="c")
     ops = tuple(request.OpData(key=key, value=rate) for key in (PRODUCE, FETCH))
     answer = cluster.answer(1, request(entries=(request.EntryData(entity=(entity,), ops=ops),)), 1, now=0.0)
-    assert answer.entries[0].error_code == 0
+    return int(answer.entries[0].error_code)

@@ -5,8 +5,6 @@ from __future__ import annotations
 from random import Random
 from typing import Any
 
-import pytest
-
 import kwire
 from kwire.broker.apis.registry import APIS
 from kwire.broker.error_responses import error_response
@@ -15,6 +13,7 @@ from kwire.schema.catalog import catalog_for
 from kwire.values import ErrorCode
 from tests.broker.random_requests import Drawing, Seen
 from tests.broker.served import M
+from tests.cases import case_by_case
 from tests.seeds import seeded
 
 CATALOG = catalog_for(None)
@@ -47,7 +46,7 @@ def failed(message: Any, version: int) -> Any:
     return codec.decode(codec.encode(response))
 
 
-@pytest.mark.parametrize("api", APIS)
+@case_by_case("api", APIS)
 def test_every_version_has_a_place_for_the_code(api: str) -> None:
     rng: Random = seeded(f"error responses {api}")
     for version in range(APIS[api].first, APIS[api].last + 1):

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from kwire.broker import Parked, ServedCluster
-from kwire.broker.fetch_sessions import MOST_SESSIONS
+from kwire.broker import Parked, ServedCluster, Settings
 from kwire.values import ErrorCode
 from tests.broker.served import M, batch, cluster_of, produce
+
+MOST_SESSIONS = Settings().max_fetch_sessions
 
 
 def with_topic() -> ServedCluster:

@@ -2,22 +2,29 @@
 
 from __future__ import annotations
 
+import re
 import struct
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import astuple
 
 import kwire
 from kwire.capture.frame_extractor import FrameExtractor
+from kwire.capture.kafka.captured_frames import build_frames
 from kwire.capture.open_capture import open_packets
 from kwire.capture.packets.header_layouts import link_layout
 from kwire.capture.packets.packet import Interface
 from kwire.capture.packets.pcap import PcapReader
 from kwire.capture.packets.pcapng import MAGIC, PcapngReader
 from kwire.capture.packets.tcp_segment import Segment
+from kwire.capture.tcp import connection as tcp_connection
+from kwire.capture.tcp import connection_table, stream_reassembly
+from kwire.capture.tcp.connection import Ended, Event
 from kwire.capture.tcp.connection_table import EVERY, ReassemblyLimits
 from kwire.codecs.native import ENGINE
 from kwire.errors import DumpError
@@ -37,6 +44,7 @@ from tests.capture.building import (
     pcap,
     section,
 )
+from tests.capture.damaged_packets import damaged_capture
 from tests.conftest import ROOT, SHARED, each_of, spread
 from tests.seeds import TRIES, seeded
 
@@ -57,13 +65,14 @@ def reader_of(portions: Iterator[bytes], data: bytes, *, looks_ahead: bool = Fal
 
 
 def generally(data: bytes) -> list[object]:
-    """What the general way says: it is taken for packets that come from elsewhere."""
-    return outcomes(FrameExtractor("x").frames(packet for packet in reader_of(iter([data]), data)))
+    """What the reference says."""
+    return outcomes(FrameExtractor("x", engine="python").frames(reader_of(iter([data]), data)))
 
 
 def same(data: bytes, size: int = 1 << 16) -> list[object]:
     found = outcomes(FrameExtractor("x").frames(reader_of(portions(data, size), data)))
     assert found == generally(data)
+    assert found == outcomes(FrameExtractor("x").frames(packet for packet in reader_of(iter([data]), data)))
     assert found == outcomes(FrameExtractor("x").frames(reader_of(portions(data, size), data, looks_ahead=True)))
     return found
 
@@ -75,7 +84,7 @@ def file_of(segments: list[Segment], **options: object) -> bytes:
 @each_of("path", CAPTURES, most=24, ids=[path.name for path in CAPTURES])
 def test_captures_read_the_same_either_way(path: Path) -> None:
     with kwire.open_dump(path) as dump, open_packets(path) as packets:
-        expected = FrameExtractor(str(path)).frames(packet for packet in packets)
+        expected = FrameExtractor(str(path), engine="python").frames(packets)
         assert outcomes(dump.frames) == outcomes(expected)
 
 
@@ -101,30 +110,36 @@ def test_captures_are_counted_the_same_either_way(path: Path) -> None:
         assert one.count.longest == pytest.approx(other.count.longest, abs=1e-6)
 
 
-def conversation(count: int, size: int) -> list[Segment]:
-    conversation = Conversation().open()
+def conversation(count: int, size: int, port: int = 50_000) -> list[Segment]:
+    conversation = Conversation(ports=(port, 9092)).open()
     for number in range(count):
         conversation.ask(number, size)
     return conversation.close().segments
 
 
 @pytest.fixture
-def fed(monkeypatch: pytest.MonkeyPatch) -> list[Segment]:
-    """The segments that take the general path from now on."""
+def fed(monkeypatch: pytest.MonkeyPatch) -> list[object]:
+    """The packets and the data of streams that take the general path from now on."""
     if ENGINE != "native":
         pytest.skip("the native engine does not run")
-    segments, feed = list[Segment](), FrameExtractor.feed
+    noted, feed, take = list[object](), FrameExtractor.feed, FrameExtractor.take
 
-    def noted(streams: FrameExtractor, segment: Segment, out: CapturedBatch) -> None:
-        segments.append(segment)
+    def note_segment(streams: FrameExtractor, segment: Segment, out: CapturedBatch) -> None:
+        noted.append(segment)
         feed(streams, segment, out)
 
-    monkeypatch.setattr(FrameExtractor, "feed", noted)
-    return segments
+    def note_event(streams: FrameExtractor, event: Event, out: CapturedBatch) -> None:
+        if not isinstance(event, Ended):  # of each connection, at the end
+            noted.append(event)
+        take(streams, event, out)
+
+    monkeypatch.setattr(FrameExtractor, "feed", note_segment)
+    monkeypatch.setattr(FrameExtractor, "take", note_event)
+    return noted
 
 
 @pytest.mark.parametrize("blocks", [False, True])
-def test_most_packets_take_the_fast_path(blocks: bool, fed: list[Segment]) -> None:
+def test_most_packets_take_the_fast_path(blocks: bool, fed: list[object]) -> None:
     segments = conversation(1000, 1460)
     data = pcapng(segments) if blocks else file_of(segments)
     list(FrameExtractor("x").frames(reader_of(iter([data]), data)))
@@ -134,7 +149,7 @@ def test_most_packets_take_the_fast_path(blocks: bool, fed: list[Segment]) -> No
 @pytest.mark.parametrize("before", [0, 1])
 @pytest.mark.parametrize("cut", [0, 1, 3, 4, 5, 8, 12, -1])
 def test_a_frame_in_two_segments_takes_the_fast_path_unless_its_size_is_cut(
-    cut: int, before: int, fed: list[Segment]
+    cut: int, before: int, fed: list[object]
 ) -> None:
     """Another frame may precede it in the first segment."""
     conversation = Conversation().open()
@@ -154,7 +169,7 @@ def test_a_frame_in_two_segments_takes_the_fast_path_unless_its_size_is_cut(
     assert len(fed) == (4 if cut in (1, 3) else 2)  # the first packet and the last; and the two segments
 
 
-def test_resets_and_repeated_segments_take_the_fast_path(fed: list[Segment]) -> None:
+def test_resets_and_repeated_segments_take_the_fast_path(fed: list[object]) -> None:
     """Of a FIN that was sent again, a RST behind it, and a request that was sent again."""
     segments = list[Segment]()
     for port in range(1, 40):
@@ -170,7 +185,7 @@ def test_resets_and_repeated_segments_take_the_fast_path(fed: list[Segment]) -> 
     assert found == generally(data)
 
 
-def test_packets_at_the_ends_of_portions_take_the_fast_path_of_files(fed: list[Segment]) -> None:
+def test_packets_at_the_ends_of_portions_take_the_fast_path_of_files(fed: list[object]) -> None:
     data = file_of(conversation(100, 1460))
     list(FrameExtractor("x").frames(reader_of(portions(data, 4000), data, looks_ahead=True)))
     assert len(fed) <= 2
@@ -361,13 +376,14 @@ HALF = ("acked", "begun", "end", "excused", "finished", "first", "held", "late",
 
 def state_of(streams: FrameExtractor) -> list[object]:
     """All that is known of connections, in a form that can be compared."""
-    reassembler = streams.reassembler
+    reassembler: Any = streams.reassembler
     found: list[object] = [reassembler.count, reassembler.packets, reassembler.read, list(reassembler.stuck)]
     found.append([(number, *rest) for number, (_, *rest) in reassembler.closing.items()])
     for key, half in sorted(reassembler.known.items()):
         one = half.connection
         found += [key, one.number, one.opener, one.calm, one.closed, one.last, one.newest, one.packets]
-        found += [half.position, half.sequence, half.pieces, *(getattr(half, name) for name in HALF)]
+        pieces = [one if isinstance(one, tuple) else astuple(one) for one in half.pieces]
+        found += [half.position, half.sequence, pieces, *(getattr(half, name) for name in HALF)]
     return found
 
 
@@ -376,10 +392,10 @@ def both_states(
 ) -> list[FrameExtractor]:
     """Read packets both ways, and compare what is known behind the last of them."""
     data, found = file_of(segments, nanoseconds=True), []
-    for is_fast in (True, False):
-        reader, streams = PcapReader(iter([data])), FrameExtractor("x", limits=limits)
+    for engine in ("native", "python"):
+        reader, streams = PcapReader(iter([data])), FrameExtractor("x", limits=limits, engine=engine)
         streams.reassembler.packets = packets
-        list(streams.receive(reader if is_fast else (packet for packet in reader)))
+        list(streams.receive(reader))
         found.append(streams)
     assert state_of(found[0]) == state_of(found[1])
     return found
@@ -433,6 +449,54 @@ def test_damaged_captures_read_the_same_either_way() -> None:
             place = rng.randrange(24, len(data))
             data[place : place + rng.choice((0, 1, 4))] = rng.randbytes(rng.choice((0, 1, 4)))
         same(bytes(data))
+
+
+SMALL = ReassemblyLimits(waiting=3000, all_waiting=20_000, connections=4)
+
+
+def read_all(data: bytes, engine: str, limits: ReassemblyLimits | None) -> list[object]:
+    """All frames of a capture, and what is known of connections before its end."""
+    streams, state = FrameExtractor("x", engine=engine, limits=limits), list[object]()
+
+    def batches() -> Iterator[CapturedBatch]:
+        yield from streams.receive(PcapReader(iter([data]), "x"))
+        state.extend([state_of(streams), streams.weight])
+        yield streams.finish()
+
+    try:
+        return [*outcomes(build_frames(batches(), "x")), *state]
+    except DumpError as error:
+        return [str(error)]
+
+
+def long_capture() -> bytes:
+    """Connections so long that the waiting for lost packets ends before they do."""
+    segments = [segment for port in range(3) for segment in conversation(700, 50 + port, port)]
+    return file_of(sorted(segments, key=lambda segment: segment.nanoseconds or 0), nanoseconds=True)
+
+
+@pytest.mark.parametrize("limits", [None, SMALL], ids=["usual", "small"])
+@pytest.mark.parametrize("is_long", [False, True], ids=["real", "long"])
+def test_lost_late_repeated_and_overlapping_packets_read_the_same(
+    is_long: bool, limits: ReassemblyLimits | None
+) -> None:
+    data = long_capture() if is_long else (ROOT / "fixtures/dumps/kafka-3.9-zk.pcap").read_bytes()
+    rng = seeded("lossy captures")
+    for _ in range((5 if is_long else 20) * TRIES):
+        damaged = damaged_capture(data, rng)
+        assert read_all(damaged, "native", limits) == read_all(damaged, "python", limits)
+
+
+def test_the_engine_has_the_constants_of_the_reference() -> None:
+    source = (ROOT / "kwire/codecs/native/tcp_table.pxi").read_text("utf-8")
+    rules = {**vars(tcp_connection), **vars(connection_table), **vars(stream_reassembly)}
+    rules["PATIENCE_LATE"] = rules["PATIENCE"] * rules["WITH_TIME"]
+    rules["LINGER_PACKETS_LATE"] = rules["LINGER_PACKETS"] * rules["WITH_TIME"]
+    found = re.findall(r"^(?:    |cdef int64_t )([A-Z_]+) = (\d+)(?: (<<|\*) (\w+))?", source, re.MULTILINE)
+    assert len(found) == 15
+    for name, number, operation, factor in found:
+        value = int(number) << int(factor) if operation == "<<" else int(number) * (10**9 if operation else 1)
+        assert value == rules[name], name
 
 
 def test_a_capture_whose_compression_is_damaged_gives_each_frame_once() -> None:

@@ -10,14 +10,15 @@ from typing import Any
 
 import pytest
 
-from kwire.capture import open_file, raw_frames, request_log
+from kwire.capture import open_file, raw_frames
 from kwire.capture.open_dump import open_dump, read_dump
 from kwire.capture.open_text import open_hex
 from kwire.capture.portions import PORTION
+from kwire.capture.request_logs import request_log
 from kwire.errors import DumpError
 from kwire.protocol import Frame
 from tests.capture.packet_text.test_packet_text import ASKED, TCPDUMP, packet
-from tests.capture.test_request_log import LINE
+from tests.capture.request_logs.test_request_log import LINE
 
 FRAMES = [bytes.fromhex(text) for text in ("00000004 00000007", "00000006 00000008 abcd", "00000005 00000009 ff")]
 RAW = b"".join(FRAMES)
@@ -207,7 +208,7 @@ def test_an_empty_dump_is_refused(write: Write) -> None:
     path = write(b"")
     with pytest.raises(DumpError) as caught:
         list(read_dump(path))
-    assert str(caught.value) == f"{path}: there is nothing in it; is the file complete?"
+    assert str(caught.value) == f"{path}: file is empty"
 
 
 def test_text_that_is_no_hex_is_refused_with_its_line(write: Write) -> None:

@@ -35,18 +35,14 @@ def test_archives_are_named_with_what_unpacks_them(head: bytes, kind: str, remed
     assert str(info.value) == f"x: this is {kind}; unpack it: {remedy}"
 
 
-@pytest.mark.parametrize(
-    ("head", "size"),
-    [(b"\x7fELF\2\1\1\0", 2135247942), (b"\x89PNG\r\n\x1a\n", -1991225785), (bytes(8), 0), (b"PK\5\6", 1347093766)],
-)
-def test_what_begins_as_no_dump_does(head: bytes, size: int, tmp_path: Path) -> None:
+@pytest.mark.parametrize("head", [b"\x7fELF\2\1\1\0", b"\x89PNG\r\n\x1a\n", bytes(8), b"PK\5\6\0\0\0\0"])
+def test_what_begins_as_no_dump_does(head: bytes, tmp_path: Path) -> None:
     path = tmp_path / "file"
     path.write_bytes(head + bytes(1000))
     with pytest.raises(DumpError) as info, open_dump(path):
         pass
-    problem = f"this is not a dump of a known format; as a frame it would have {size} bytes; tried: pcap"
-    assert problem in str(info.value)
-    assert (info.value.file, info.value.offset) == (str(path), 0)
+    assert f"not a capture, log, hex dump or Kafka frame (first bytes {head.hex(' ')} ..)" in str(info.value)
+    assert info.value.file == str(path)
 
 
 def test_the_first_bytes_of_a_size_are_a_cut_dump(tmp_path: Path) -> None:

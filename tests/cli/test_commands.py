@@ -11,7 +11,7 @@ import pytest
 
 import kwire
 from kwire.cli.main import main
-from tests.capture.test_request_log import ANSWERED, ASKED, KROXYLICIOUS, LOG4J
+from tests.capture.request_logs.test_request_log import ANSWERED, ASKED, KROXYLICIOUS, LOG4J
 from tests.cli.test_main import DUMP, ran
 from tests.conftest import ROOT
 from tests.protocol.test_frame_decoder import request, response
@@ -155,7 +155,7 @@ def test_hex_on_the_command_line(capsys: pytest.CaptureFixture[str]) -> None:
     body = out(capsys, "decode", "--hex", "ffffffff", "--body", "--as", "MetadataRequest:1", "--jsonl")
     assert json.loads(body)["payload"] == {"topics": None}
     assert main(["decode", "--hex", "zz"]) == 2
-    assert "--hex:1: this text is not in a known form of hex" in capsys.readouterr().err
+    assert "--hex:1: not recognised as hex or base64" in capsys.readouterr().err
 
 
 def test_explain_writes_a_page(tmp_path: Path, capsysbinary: pytest.CaptureFixture[bytes]) -> None:

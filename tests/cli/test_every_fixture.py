@@ -10,7 +10,7 @@ from kwire import arrow
 from kwire.cli.main import main
 from kwire.cluster.events.draft_names import RELEASED
 from kwire.schema.catalog import profiles
-from tests.conftest import ROOT
+from tests.conftest import ROOT, spread
 
 FIXTURES = ROOT / "fixtures"
 FILES = sorted(path for path in FIXTURES.rglob("*") if path.is_file())
@@ -49,7 +49,7 @@ def ends_well(command: str, files: list[Path], folder: Path, capsys: pytest.Capt
         assert code != 2 or seen.err, file
 
 
-@pytest.mark.parametrize("command", [name for name in COMMANDS if name != "guess"])
+@pytest.mark.parametrize("command", spread([name for name in COMMANDS if name != "guess"], 6))
 def test_no_command_ends_in_a_traceback(command: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert len(FEW) > 20
     ends_well(command, FEW, tmp_path, capsys)

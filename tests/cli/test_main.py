@@ -243,7 +243,7 @@ def test_a_closed_standard_input_is_empty() -> None:
     text = f"exec {shlex.join([*KWIRE, 'decode', '-'])} <&-"
     done = subprocess.run(["sh", "-c", text], capture_output=True, timeout=180, check=False)
     assert (done.returncode, done.stdout) == (2, b"")
-    assert done.stderr.startswith(b"kwire: error: -: there is nothing in it")
+    assert done.stderr.startswith(b"kwire: error: -: file is empty")
 
 
 NINES = "9" * 5000  # more digits than Python converts to an integer

@@ -16,7 +16,6 @@ from kwire.capture.pcap_writer import PcapWriter
 from kwire.cli.main import main
 from kwire.client.address import Address, address
 from kwire.client.connection import BrokerConnection
-from kwire.client.deadline import Deadline
 from kwire.client.security import Security
 from kwire.errors import CallError
 from kwire.protocol.sasl.client_exchange import SaslClientExchange
@@ -341,14 +340,13 @@ def test_the_proxy_renews_sessions_between_requests_of_its_clients(tmp_path: Pat
 
 def pipelined(client: BrokerConnection, count: int) -> None:
     """Send requests at once; their responses come in the same order."""
-    codec = kwire.codec("ApiVersionsRequest", 0)
-    requests = [
-        kwire.encode_request(kwire.messages.ApiVersionsRequest(), codec.version, correlation_id=1000 + number)
-        for number in range(count)
-    ]
-    client._socket.sendall(b"".join(requests))
-    found = [int.from_bytes(client._read_frame(Deadline(180)).data[4:8]) for _ in requests]
-    assert found == list(range(1000, 1000 + count))
+    wire = client._wire
+    client._socket.settimeout(180)
+    client._socket.sendall(b"".join(wire.send(kwire.messages.ApiVersionsRequest(), 0) for _ in range(count)))
+    responses: list[kwire.Response] = []
+    while len(responses) < count:
+        responses += wire.receive(client._socket.recv(1 << 16))
+    assert [response.correlation_id for response in responses] == list(range(wire._sent - count + 1, wire._sent + 1))
 
 
 def test_a_session_that_is_not_renewed_ends_the_connection_with_a_note() -> None:

@@ -30,6 +30,7 @@ from kwire.render.frame_tree import fields
 from kwire.render.json_objects.json_template import template
 from kwire.render.record_text import _fields_text
 from kwire.render.schema_layout import layout_bnf, layout_json, rows
+from tests.cases import case_by_case
 
 M: Any = kwire.messages
 
@@ -75,8 +76,8 @@ WALKS: dict[str, Callable[[Codec], Any]] = {
 }
 
 
-@pytest.mark.parametrize("name", WALKS)
-@pytest.mark.parametrize("node", [Strange(), wire.Array(Strange())], ids=["field", "element"])
+@case_by_case("name", WALKS)
+@case_by_case("node", [Strange(), wire.Array(Strange())])
 def test_an_unknown_node_raises(name: str, node: wire.Node) -> None:
     with pytest.raises(TypeError, match="Strange") as raised:
         WALKS[name](strange_codec(node))

@@ -323,3 +323,23 @@ def test_overlong_varints_of_unknown_tags_are_salvaged_as_they_are_written() -> 
     message, faults, _ = codec.decode(data, salvage=True)
     assert OverlongVarint in {type(fault) for fault in faults}
     assert codec.decode(codec.encode(message)) == message
+
+
+@pytest.mark.parametrize("name", ["MetadataRequest", kwire.messages.MetadataRequest, 3])
+def test_a_codec_is_found_again_and_wrong_arguments_are_refused_again(name: Any) -> None:
+    codec = kwire.codec(name, 1)
+    assert kwire.codec(name, 1) is codec
+    assert kwire.codec(name, 1, release="3.6") is codec
+    for version in (True, 1.0, "1", [1]):
+        with pytest.raises(TypeError, match="a version is an integer, not "):
+            kwire.codec(name, cast(Any, version))
+    with pytest.raises(kwire.UnknownMessage):
+        kwire.codec(name, 1, profile="KIP-0")
+
+
+@pytest.mark.parametrize("name", [["MetadataRequest"], 3.0, True, None])
+def test_a_name_of_another_type_is_refused_again(name: Any) -> None:
+    kwire.codec(3, 1)
+    for _ in range(2):
+        with pytest.raises(TypeError, match="a message's name, its class or an api key is needed"):
+            kwire.codec(name, 1)

@@ -8,11 +8,12 @@ from random import Random
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import kwire
 from kwire.errors import DefaultTag
+from tests.conftest import spread
 from tests.messages.message_lists import draft_triples, founding_pairs, released_pairs
 from tests.messages.random_values import damaged, draw
 from tests.messages.strategies import values
@@ -21,6 +22,7 @@ from tests.seeds import TRIES, named, seeded
 FOUNDING = [(None, *pair) for pair in founding_pairs()] + list(draft_triples())
 ALL = [(None, *pair) for pair in released_pairs()] + list(draft_triples())
 PARTS = 6
+FEW = max(10, settings().max_examples // 10)  # of each, for there are many
 
 
 def codec_of(triple: tuple[str | None, str, int]) -> kwire.Codec:
@@ -34,7 +36,10 @@ def messages(draw: st.DrawFn, triples: list[Any]) -> tuple[kwire.Codec, Any]:
     return codec, draw(values(codec.schema))
 
 
-@pytest.mark.parametrize("triple", FOUNDING, ids=lambda triple: ":".join(map(str, filter(None, triple))) + "")
+@pytest.mark.parametrize(
+    "triple", spread(FOUNDING, 9), ids=lambda triple: ":".join(map(str, filter(None, triple))) + ""
+)
+@settings(max_examples=FEW)
 @given(data=st.data())
 def test_a_message_comes_back(triple: tuple[str | None, str, int], data: st.DataObject) -> None:
     codec = codec_of(triple)

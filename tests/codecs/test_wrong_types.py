@@ -15,14 +15,12 @@ from kwire.testing import AsyncKafka, Kafka
 
 FRAME = kwire.encode_request(M.MetadataRequest(topics=None), 1, client_id="me")
 PATH: Any = "fixtures/dumps/kafka-3.9-zk.bin"
-PATH_NEEDED = "the path of a file is needed, as text or Path, not "
+SOURCE_NEEDED = "a path, bytes or an open binary file is needed, not "
 MISTAKES: dict[str, tuple[Callable[..., Any], Any, str]] = {
-    "read_dump of bytes": (kwire.read_dump, FRAME, PATH_NEEDED + r"bytes; .*kwire\.FrameReader\(\)\.feed"),
-    "read_dump of a stream": (kwire.read_dump, io.BytesIO(FRAME), PATH_NEEDED + "BytesIO"),
-    "read_dump of None": (kwire.read_dump, None, PATH_NEEDED + "NoneType"),
-    "open_dump of bytes": (lambda data: kwire.open_dump(data).__enter__(), FRAME, PATH_NEEDED + "bytes"),
-    "read_log of bytes": (kwire.read_log, FRAME, PATH_NEEDED + "bytes"),
-    "read_disk of a list": (kwire.read_disk, [PATH], PATH_NEEDED + "list"),
+    "open of None": (kwire.open, None, SOURCE_NEEDED + "NoneType"),
+    "open of a stream of text": (kwire.open, io.StringIO("00"), "in binary mode is needed; this one gives str"),
+    "read_dump of None": (kwire.read_dump, None, SOURCE_NEEDED + "NoneType"),
+    "read_disk of a list": (kwire.read_disk, [PATH], SOURCE_NEEDED + "list"),
     "decode_frames of bytes": (kwire.decode_frames, FRAME, r"not bytes; kwire\.FrameReader\(\)\.feed\(data\)"),
     "decode_frames of a path": (kwire.decode_frames, PATH, r"not a path; kwire\.read_dump\(path\)"),
     "decode_frames of a Path": (kwire.decode_frames, Path(PATH), r"not a path; kwire\.read_dump\(path\)"),

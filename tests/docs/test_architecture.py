@@ -7,8 +7,7 @@ from importlib import import_module
 from importlib.util import find_spec
 from typing import Any
 
-import pytest
-
+from tests.cases import case_by_case
 from tests.conftest import ROOT
 from tests.docs.layers import MARKED, PAGE, picture
 from tests.docs.pages import PAGES, text_of
@@ -31,14 +30,14 @@ def test_every_package_is_on_the_page_and_the_page_has_no_other() -> None:
     assert sorted(listed) == sorted(files + packages)
 
 
-@pytest.mark.parametrize("page", PAGES)
+@case_by_case("page", PAGES)
 def test_the_paths_that_a_page_names_exist(page: str) -> None:
     roots = "kwire|tests|schemas|fixtures|benchmarks|docs"
     for path in re.findall(rf"`((?:{roots})/[\w./-]*)`", text_of(page)):
         assert (ROOT / path).exists(), path
 
 
-@pytest.mark.parametrize("page", PAGES)
+@case_by_case("page", PAGES)
 def test_the_names_that_a_page_names_exist(page: str) -> None:
     for name in re.findall(r"(?:`|^::: )(kwire(?:\.\w+)+)(?:\([^`]*\))?(?:`|$)", text_of(page), re.MULTILINE):
         if not name.startswith(OPTIONAL):

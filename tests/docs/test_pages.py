@@ -19,6 +19,7 @@ import pytest
 from kwire.broker.server.control import OPERATIONS
 from kwire.cli.command_table import COMMANDS
 from kwire.cli.main import parser_for
+from tests.cases import case_by_case
 from tests.commands import CommandRunner
 from tests.conftest import ROOT
 from tests.docs.pages import PAGES, blocks_of, folder_for, text_of
@@ -32,7 +33,12 @@ SLOW = {
 }
 SPARK = "kwire.spark.register(spark)"  # what begins so runs in tests/spark/test_documented_lines.py
 # Commands that install, need root, a network, Spark or a browser; what of them is kwire's is parsed below.
-NOT_RUN = re.compile(r"pip install|git clone|python3 dev\.py|cd kwire|tcpdump|kwire|\.venv/bin/|\. \.venv|hatchling|#")
+NOT_RUN = re.compile(
+    r"pip install|git clone|python3 dev\.py|cd kwire|tcpdump|tshark|kwire|\.venv/bin/|\. \.venv|hatchling|#"
+)
+
+
+GENERATED = ("commands.md", "configs.md", "errors.md", "messages.md")
 
 
 def test_there_are_as_many_examples_as_ever() -> None:
@@ -41,7 +47,7 @@ def test_there_are_as_many_examples_as_ever() -> None:
     assert sum(block.text.count("\n$ ") + block.text.startswith("$ ") for block in blocks) >= 40
 
 
-@pytest.mark.parametrize("page", PAGES)
+@case_by_case("page", PAGES)
 def test_every_block_says_what_it_is(page: str) -> None:
     assert text_of(page).count("\n```") == 2 * len(blocks_of(page))
     shown = "\n".join(block.text for block in blocks_of(page) if block.language == "console")
@@ -158,7 +164,7 @@ def test_some_examples_run_in_a_process_of_their_own() -> None:
     assert 2 <= sum(words_of(part) is None for part in parts) <= 10
 
 
-@pytest.mark.parametrize("page", PAGES)
+@case_by_case("page", PAGES)
 def test_the_commands_that_a_page_names_exist(page: str) -> None:
     parser = parser_for()
     shown = [line for block in blocks_of(page) if block.language == "sh" for line in block.text.splitlines()]
@@ -185,12 +191,12 @@ def test_tests_in_other_languages_start_brokers_with_options_that_exist() -> Non
             assert operation in OPERATIONS, operation
 
 
-@pytest.mark.parametrize("page", PAGES)
+@case_by_case("page", PAGES)
 def test_links_lead_somewhere(page: str) -> None:
     for link in re.findall(r"\]\(([^)#\s]+)[^)]*\)", text_of(page)):
         if not link.startswith("https://"):
             target = (ROOT / page).parent / link
-            assert target.is_file() or link.endswith(("commands.md", "errors.md")), link  # these two are generated
+            assert target.is_file() or link.endswith(GENERATED), link
 
 
 def test_all_tasks_are_there() -> None:

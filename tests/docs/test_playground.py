@@ -182,7 +182,7 @@ def test_what_is_explained(driven: tuple[Driven, Elsewhere]) -> None:
     answer = driven[0].answer
     assert answer["ready"].startswith(f"Ready: kwire {kwire.__version__} on Pyodide {tool.PYODIDE}, loaded in ")
     assert "Metadata v13 request" in answer["hex"]["page"] and "<- Metadata:13 " in answer["hex"]["text"]
-    assert "this text is not in a known form of hex" in answer["bad"]["remarks"][0] and not answer["bad"]["page"]
+    assert "not recognised as hex or base64" in answer["bad"]["remarks"][0] and not answer["bad"]["page"]
     assert answer["capture"]["page"].count('<details class="frame') == 114
     assert answer["log"]["commands"][0] == "$ kwire explain 00000000000000000000.log"
     assert answer["log"]["explained"].startswith("# batch at 0") and "base_offset = 0 " in answer["log"]["explained"]

@@ -42,12 +42,16 @@ def test_the_client_through_the_proxy(tmp_path: Path) -> None:
         with running(command, r"listening on (\d+)") as (port, proxy):
             client = [sys.executable, str(tmp_path / "client.py"), f"127.0.0.1:{port}"]
             done = subprocess.run(client, cwd=ROOT, text=True, capture_output=True, timeout=180)
-            assert done.stdout.splitlines() == ["1 ApiVersionsResponse 3 0", "2 MetadataResponse 9 1"], done.stderr
+            assert done.stdout.splitlines() == ["3 Metadata 13 1", "4 DescribeCluster 2 1"], done.stderr
             assert proxy.stdout is not None
-            lines = [proxy.stdout.readline() for _ in range(4)]
+            lines = [proxy.stdout.readline() for _ in range(8)]
     assert sorted(lines) == [
-        "-> ApiVersionsRequest 3 1 my-client\n",
-        "-> MetadataRequest 9 2 my-client\n",
-        "<- ApiVersionsResponse 3 1 my-client\n",
-        "<- MetadataResponse 9 2 my-client\n",
+        "-> ApiVersionsRequest 4 2 my-client\n",
+        "-> ApiVersionsRequest 5 1 my-client\n",
+        "-> DescribeClusterRequest 2 4 my-client\n",
+        "-> MetadataRequest 13 3 my-client\n",
+        "<- ApiVersionsResponse 0 1 my-client\n",
+        "<- ApiVersionsResponse 4 2 my-client\n",
+        "<- DescribeClusterResponse 2 4 my-client\n",
+        "<- MetadataResponse 13 3 my-client\n",
     ]

@@ -11,6 +11,7 @@ import pytest
 from kwire import errors as faults
 from kwire.codecs.wire import Reader
 from kwire.errors import DecodeError
+from tests.cases import case_by_case
 
 # kind -> (facts, text); refused in strict and in salvage
 REFUSED: dict[type[DecodeError], tuple[dict[str, Any], str]] = {
@@ -112,7 +113,7 @@ def test_the_tables_hold_every_kin() -> None:
     assert set(kin(faults.Tolerated)) == set(TOLERATED)
 
 
-@pytest.mark.parametrize("kind", [*REFUSED, *TOLERATED], ids=lambda kind: kind.__name__)
+@case_by_case("kind", [*REFUSED, *TOLERATED], ids=lambda kind: kind.__name__)
 def test_every_kin_has_words_of_its_own(kind: type[DecodeError]) -> None:
     facts, text = (REFUSED | TOLERATED)[kind]
     error = kind(offset=12, segments=["topics", 0], message="Fetch", version=4, **facts)
@@ -152,8 +153,8 @@ def test_a_tolerated_kin_is_raised_in_strict_and_noted_in_salvage(kind: type[fau
     assert [(type(fault), fault.offset, fault.reason) for fault in reader.faults] == [(kind, 1, text)]
 
 
-@pytest.mark.parametrize("salvage", [False, True])
-@pytest.mark.parametrize("kind", REFUSED, ids=lambda kind: kind.__name__)
+@case_by_case("salvage", [False, True])
+@case_by_case("kind", REFUSED, ids=lambda kind: kind.__name__)
 def test_any_other_kin_is_raised_in_salvage_too(kind: type[DecodeError], salvage: bool) -> None:
     facts, text = REFUSED[kind]
     assert not issubclass(kind, faults.Tolerated)

@@ -31,6 +31,7 @@ from kwire.errors import (
     path_text,
     suggestion,
 )
+from tests.cases import case_by_case
 
 PLACE: dict[str, Any] = {"segments": ["topics", 2, "name"], "message": "MetadataRequest", "version": 4}
 
@@ -189,7 +190,7 @@ def test_braces_in_what_was_found_are_not_filled_in() -> None:
     assert WrongType(need="int8", found="str '{message}'").reason == "int8 is needed, not str '{message}'"
 
 
-@pytest.mark.parametrize("kind", list(all_kinds()), ids=lambda kind: kind.__name__)
+@case_by_case("kind", list(all_kinds()), ids=lambda kind: kind.__name__)
 def test_every_error_survives_pickling_with_its_data(kind: type[KwireError]) -> None:
     error = kind()
     inner = faults.BadBoolean(offset=1, segments=["flag"], found=2, raw=b"\x02")

@@ -14,6 +14,7 @@ import pytest
 import kwire
 from kwire.capture.hex_text.golden_fixture import Fixture, parse_fixture
 from kwire.render.fixture import decode_fixture, rewrite_fixture
+from tests.cases import case_by_case
 from tests.conftest import ROOT
 from tests.golden.second_reader import read as second_read
 from tests.messages.message_lists import draft_triples, founding_pairs, released_pairs
@@ -57,7 +58,7 @@ def check_case(case: dict[str, Any]) -> None:
         assert without_ours(members) == case["json"], where
 
 
-@pytest.mark.parametrize("path", FIXTURES, ids=lambda path: str(path.relative_to(ROOT / "fixtures")))
+@case_by_case("path", FIXTURES, ids=lambda path: str(path.relative_to(ROOT / "fixtures")))
 def test_a_fixture_decodes_encodes_and_explains_itself(path: Path) -> None:
     text = path.read_text("utf-8")
     fixture = parsed(path)
@@ -75,7 +76,7 @@ def test_every_founding_message_and_draft_has_a_fixture() -> None:
     assert len(draft_triples()) == 9
 
 
-@pytest.mark.parametrize("path", BY_HAND, ids=lambda path: path.stem)
+@case_by_case("path", BY_HAND, ids=lambda path: path.stem)
 def test_a_second_reader_reads_the_same_from_bytes_by_hand(path: Path) -> None:
     fixture = parsed(path)
     framing = "body" if fixture.bare else "frame"

@@ -69,7 +69,7 @@ class Sharers(Steps):
         found = self.ask("DescribeConfigs", 4, resources=(row,)).results[0]
         own = (5, 8)  # defaults, and those of the group; not those that the broker's settings give
         rows = [(one.name, one.value, one.config_source) for one in found.configs if one.name.startswith("share.")]
-        return found.error_code, sorted(row for row in rows if row[2] in own and "heartbeat" not in row[0])
+        return found.error_code, sorted(row for row in rows if row[2] in own and "interval" not in row[0])
 
     def beat(self, name: str, **fields: Any) -> Any:
         """Return the error code, the epoch and the assignment of a member's heartbeat; None where it is the same."""

@@ -7,12 +7,9 @@ from collections import defaultdict
 from collections.abc import Iterator
 from pathlib import Path
 
-import pytest
-
 from tests.conftest import ROOT
+from tests.package.source_files import FILES, PACKAGE, nodes_of, parsed
 
-PACKAGE = ROOT / "kwire"
-FILES = sorted(PACKAGE.rglob("*.py"))
 SUBJECT = 60  # lines: connected definitions of at least this size are a subject of their own
 # Kafka itself calls several things so: a value of the model here, a part of the served broker there.
 KAFKA = {"LogDir", "Member", "Node", "Partition", "Settings"}
@@ -69,21 +66,21 @@ def name_of(path: Path) -> str:
     return path.relative_to(ROOT).as_posix()
 
 
-@pytest.mark.parametrize("path", FILES, ids=name_of)
-def test_a_file_has_one_subject(path: Path) -> None:
-    large = [part for part in subjects(ast.parse(path.read_text("utf-8"))) if part[0] >= SUBJECT]
-    assert len(large) <= 1, large
+def test_a_file_has_one_subject() -> None:
+    for path in FILES:
+        large = [part for part in subjects(parsed(path)) if part[0] >= SUBJECT]
+        assert len(large) <= 1, (path, large)
 
 
-@pytest.mark.parametrize("path", FILES, ids=name_of)
-def test_a_file_is_short_and_called_by_its_subject(path: Path) -> None:
-    assert path.read_text("utf-8").count("\n") <= 450
-    assert "_and_" not in name_of(path)
+def test_a_file_is_short_and_called_by_its_subject() -> None:
+    for path in FILES:
+        assert path.read_text("utf-8").count("\n") <= 450, path
+        assert "_and_" not in name_of(path)
 
 
-@pytest.mark.parametrize("path", [path for path in FILES if path.name == "__init__.py"], ids=name_of)
-def test_a_package_hands_names_on_and_defines_none(path: Path) -> None:
-    assert definitions(ast.parse(path.read_text("utf-8"))).keys() <= HANDS_ON
+def test_a_package_hands_names_on_and_defines_none() -> None:
+    for path in FILES:
+        assert path.name != "__init__.py" or definitions(parsed(path)).keys() <= HANDS_ON, path
 
 
 def test_a_folder_has_at_most_twenty_files() -> None:
@@ -93,7 +90,7 @@ def test_a_folder_has_at_most_twenty_files() -> None:
 
 def classes() -> Iterator[tuple[str, str]]:
     for path in FILES:
-        for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+        for node in nodes_of(path):
             if isinstance(node, ast.ClassDef):
                 yield node.name, name_of(path)
 

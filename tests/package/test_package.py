@@ -5,38 +5,29 @@ from __future__ import annotations
 import ast
 import subprocess
 import sys
-from functools import cache
 from importlib import import_module
 from importlib.util import find_spec
-from pathlib import Path
 
 import pytest
 
 import kwire
 from kwire.schema.spec_reader import read_spec
 from tests.conftest import ROOT
-
-PACKAGE = ROOT / "kwire"
-FILES = sorted(PACKAGE.rglob("*.py"))
+from tests.package.source_files import FILES, PACKAGE, nodes_of, parsed
 
 
-@cache
-def parsed(path: Path) -> ast.Module:
-    return ast.parse(path.read_text("utf-8"))
+def test_a_module_opens_with_what_it_does() -> None:
+    for path in FILES:
+        opening = ast.get_docstring(parsed(path))
+        assert opening, path
+        assert len(opening.splitlines()) <= (30 if path.name in ("__init__.py", "decode.py") else 12), path
 
 
-@pytest.mark.parametrize("path", FILES, ids=lambda path: str(path.relative_to(ROOT)))
-def test_a_module_opens_with_what_it_does(path: Path) -> None:
-    opening = ast.get_docstring(parsed(path))
-    assert opening
-    assert len(opening.splitlines()) <= (30 if path.name in ("__init__.py", "decode.py") else 12)
-
-
-@pytest.mark.parametrize("path", FILES, ids=lambda path: str(path.relative_to(ROOT)))
-def test_specs_and_dumps_are_never_run(path: Path) -> None:
-    names = {node.id for node in ast.walk(parsed(path)) if isinstance(node, ast.Name)}
-    own_source = {"exec", "compile"} if path == PACKAGE / "codecs/fallback/source_builder.py" else set()
-    assert names & {"eval", "exec", "compile", "__import__"} == own_source
+def test_specs_and_dumps_are_never_run() -> None:
+    for path in FILES:
+        names = {node.id for node in nodes_of(path) if isinstance(node, ast.Name)}
+        own_source = {"exec", "compile"} if path == PACKAGE / "codecs/fallback/source_builder.py" else set()
+        assert names & {"eval", "exec", "compile", "__import__"} == own_source, path
 
 
 def test_the_facade_has_its_listed_names_and_no_name_of_a_module() -> None:
@@ -75,7 +66,7 @@ def test_imports_in_functions_find_what_they_name() -> None:
     missing = []
     for path in FILES:
         folder = path.parent.relative_to(ROOT).parts
-        functions = (node for node in ast.walk(parsed(path)) if isinstance(node, ast.FunctionDef))
+        functions = (node for node in nodes_of(path) if isinstance(node, ast.FunctionDef))
         imports = {one for node in functions for one in ast.walk(node) if isinstance(one, ast.ImportFrom)}
         for one in imports:
             place = ".".join((*folder[: len(folder) + 1 - one.level], *filter(None, [one.module])))
@@ -101,7 +92,8 @@ def test_importing_costs_nothing() -> None:
 
 
 READERS = (
-    "kwire.capture.hex_text kwire.capture.logs kwire.codecs.records kwire.capture.request_log kwire.capture.packet_text"
+    "kwire.capture.hex_text kwire.capture.logs kwire.codecs.records kwire.capture.request_logs "
+    + "kwire.capture.packet_text"
 )
 WRITERS = (
     "kwire.codecs.json_reader kwire.codecs.fallback.generated_python kwire.redact "
@@ -109,6 +101,7 @@ WRITERS = (
 )
 
 
+UNNEEDED = "construct shutil lzma bz2 pickle random pdb hashlib asyncio"
 CORE = "construct kwire.codecs.message_codec kwire.schema"
 
 
@@ -119,8 +112,9 @@ CORE = "construct kwire.codecs.message_codec kwire.schema"
         ("--version", f"kwire.codecs.wire kwire.messages {CORE} {READERS} {WRITERS}"),
         (
             "stats fixtures/dumps/kafka-3.9-zk.pcap",
-            f"{READERS} {WRITERS} kwire.protocol.nested kwire.cluster pyarrow numpy re2",
+            f"{READERS} {WRITERS} kwire.protocol.nested kwire.cluster pyarrow numpy re2 {UNNEEDED}",
         ),
+        ("decode fixtures/dumps/kafka-3.9-zk.pcap", f"kwire.cluster pyarrow numpy re2 hexdump {UNNEEDED}"),
     ],
 )
 @pytest.mark.skipif(kwire.engine != "native", reason="the fallback needs its generator")
@@ -137,6 +131,20 @@ def test_a_command_imports_what_it_needs(arguments: str, spared: str) -> None:
         check=True,
     )
     assert done.stderr.splitlines()[-1] == "imported"
+
+
+@pytest.mark.parametrize(("command", "count"), [("stats", 290), ("decode", 375)])
+@pytest.mark.skipif(kwire.engine != "native", reason="the fallback needs its generator")
+def test_the_start_of_a_command_imports_a_limited_number_of_modules(command: str, count: int) -> None:
+    """Each takes about 0.3 ms: import on use what a command does not always need, rather than raise the limit."""
+    program = (
+        "import sys; before = set(sys.modules); from kwire.cli.main import main; main(sys.argv[1:]); "
+        "print(*sorted(set(sys.modules) - before), file=sys.stderr)"
+    )
+    arguments = [sys.executable, "-c", program, command, "fixtures/dumps/kafka-3.9-zk.pcap"]
+    done = subprocess.run(arguments, cwd=ROOT, capture_output=True, text=True, check=True)
+    modules = done.stderr.splitlines()[-1].split()
+    assert len(modules) <= count, modules
 
 
 def test_serving_imports_what_it_needs() -> None:

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-import pytest
-
 from tests.conftest import ROOT
+from tests.package.source_files import FILES, PACKAGE, nodes_of
 
 # word -> what to write instead
 GONE = {
@@ -62,9 +61,9 @@ def gone_words(path: Path) -> list[tuple[int, str]]:
     return [(number, word.lower()) for number, line in lines for word in PATTERN.findall(line)]
 
 
-@pytest.mark.parametrize("path", [*CODE, *PAGES], ids=lambda path: str(path.relative_to(ROOT)))
-def test_words_that_are_gone_stay_away(path: Path) -> None:
-    assert [(number, word, GONE[word]) for number, word in gone_words(path)] == []
+def test_words_that_are_gone_stay_away() -> None:
+    gone = [(path, number, word) for path in [*CODE, *PAGES] for number, word in gone_words(path)]
+    assert [(str(path), number, word, GONE[word]) for path, number, word in gone] == []
 
 
 def test_words_that_are_gone_stay_away_from_tests() -> None:
@@ -74,8 +73,8 @@ def test_words_that_are_gone_stay_away_from_tests() -> None:
     assert {word for _, _, word in found} >= LEFT_IN_TESTS, "a word that is gone from tests is no exception any more"
 
 
-def parameters(text: str) -> Iterator[tuple[int, str]]:
-    for node in ast.walk(ast.parse(text)):
+def parameters(nodes: Iterable[ast.AST]) -> Iterator[tuple[int, str]]:
+    for node in nodes:
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
             for argument in [*node.args.posonlyargs, *node.args.args, *node.args.kwonlyargs]:
                 yield argument.lineno, argument.arg
@@ -83,13 +82,13 @@ def parameters(text: str) -> Iterator[tuple[int, str]]:
 
 def test_parameters_say_what_they_hold() -> None:
     vague = []
-    for path in sorted((ROOT / "kwire").rglob("*.py")):
-        package = path.relative_to(ROOT / "kwire").parts[0]
-        for number, name in parameters(path.read_text("utf-8")):
+    for path in FILES:
+        package = path.relative_to(PACKAGE).parts[0]
+        for number, name in parameters(nodes_of(path)):
             if name in LEFT_IN_SIGNATURES and package not in LEFT_IN_SIGNATURES[name].split():
                 vague.append((str(path), number, name))
     assert vague == []
-    assert list(parameters("def f(found, *, held=1): ...")) == [(1, "found"), (1, "held")]
+    assert list(parameters(ast.walk(ast.parse("def f(found, *, held=1): ...")))) == [(1, "found"), (1, "held")]
 
 
 def test_the_pattern_finds_names_and_text() -> None:

@@ -9,6 +9,7 @@ import pickle
 import re
 import subprocess
 import sys
+from collections import defaultdict
 from collections.abc import Iterator
 from importlib import import_module
 from types import BuiltinMethodType, MethodType
@@ -16,6 +17,7 @@ from typing import Any
 
 import pytest
 
+from kwire.cluster.events.event import ReportedState
 from kwire.runtime import former_names
 from tests.conftest import ROOT
 from tests.pickling import pickled_values
@@ -53,6 +55,11 @@ def pickles() -> Iterator[tuple[str, bytes]]:
             yield line["name"], bytes.fromhex(line["pickle"])
 
 
+def known_before(value: Any) -> Any:
+    """Return a value without what earlier versions did not read: whether a topic is being deleted."""
+    return value._replace(is_deleting=None) if isinstance(value, ReportedState) else value
+
+
 def contents(value: Any, outer: tuple[int, ...] = ()) -> Any:
     """Return what a value is made of in lists that compare, also for values that are only equal to themselves."""
     if id(value) in outer:
@@ -68,7 +75,7 @@ def contents(value: Any, outer: tuple[int, ...] = ()) -> Any:
         return [value.__name__, contents(value.__self__, outer)]
     if isinstance(value, type) or type(value).__module__ == "builtins":
         return repr(value)
-    reduced = value.__reduce_ex__(4)
+    reduced = known_before(value).__reduce_ex__(4)
     if isinstance(reduced, str):
         return reduced
     function, arguments, state, items, pairs = (*reduced, None, None, None)[:5]
@@ -127,11 +134,21 @@ def test_only_former_names_are_found() -> None:
 GONE = [former for former in former_names.MODULES if not (ROOT / "kwire" / former.replace(".", "/")).is_dir()]
 
 
-@pytest.mark.parametrize("former", GONE)
-def test_nothing_else_uses_a_former_name(former: str) -> None:
-    module = f"kwire.{former}"
-    parent, _, name = module.rpartition(".")
-    word = re.compile(rf"\b{re.escape(module)}\b|from {re.escape(parent)} import .*\b{name}\b")
+def test_nothing_else_uses_a_former_name() -> None:
+    modules = [f"kwire.{former}" for former in GONE]
+    names = defaultdict(set)
+    for module in modules:
+        parent, _, name = module.rpartition(".")
+        names[parent].add(name)
+    used = re.compile(r"\bkwire(?:\.\w+)+|from (kwire[.\w]*) import (?=(.*))")
+    former = re.compile(rf"(?:{'|'.join(map(re.escape, modules))})\b")
     files = [*ROOT.glob("kwire/**/*.py"), *ROOT.glob("tests/**/*.py"), *ROOT.glob("docs/**/*.md"), *ROOT.glob("*.toml")]
-    using = [path for path in files if word.search(path.read_text("utf-8"))]
-    assert [path.name for path in using if path.name not in ("former_names.py", "test_former_pickles.py")] == []
+    assert len(files) > 1000
+    using = []
+    for path in files:
+        for match in used.finditer(path.read_text("utf-8")):
+            parent, imported = match.groups()
+            is_imported = parent is not None and not names[parent].isdisjoint(re.findall(r"\w+", imported))
+            if is_imported or former.match(parent or match[0]):
+                using.append((path.name, match[0]))
+    assert [use for use in using if use[0] not in ("former_names.py", "test_former_pickles.py")] == []

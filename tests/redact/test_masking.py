@@ -122,7 +122,12 @@ def test_bytes_of_which_nothing_is_known_are_hidden_and_the_reason_is_shown() ->
     lone = [answered(token, version, number) for version in range(4) for number in (0, 7, 3000, 2**31 - 1)]
     flexible = asked(TOKEN, 2)
     config = M.CreateTopicsRequest()
-    unknown = [flexible[:4] + b"\x03\xe7" + flexible[6:], asked(config, 7)[:6] + b"\0\x63 ssl.keystore.key wonder"]
+    by_chance = bytes.fromhex("0000008400000000008000000002ffff06616c696365ff06616c69636502076d792e6f776e11")
+    unknown = [
+        by_chance + b"wonder of a key\1\1\1\x11",
+        flexible[:4] + b"\x03\xe7" + flexible[6:],
+        asked(config, 7)[:6] + b"\0\x63 ssl.keystore.key wonder",
+    ]
     for frame in (*lone, *unknown, PLAIN[3:], b"\0\0\0\x40\0\0" + PLAIN[2:]):
         (after,) = sealed(frame, trace=True)
         assert isinstance(after, Undecodable)

@@ -8,6 +8,7 @@ import pytest
 
 import kwire
 from kwire import messages
+from kwire.redact.address_rewriter import AddressRewriter
 from kwire.redact.redactor import Redactor
 from tests.conftest import ROOT, spread
 from tests.protocol.test_frame_decoder import request
@@ -211,3 +212,27 @@ def test_a_frame_of_an_unknown_version_stays_one() -> None:
     assert isinstance(after, kwire.Undecodable)
     assert str(after.error) == str(before.error)
     assert b"app" not in after.frame.data
+
+
+def test_a_tail_of_zeros_stays_as_librdkafka_sends_it() -> None:
+    data = kwire.encode_request(messages.ApiVersionsRequest(), 0, client_id="app") + bytes(4)
+    data = (len(data) - 4).to_bytes(4, "big") + data[4:]
+    assert Redactor().redact(kwire.Frame(data)) == data.replace(b"app", b"xx0")
+    assert b"tail" not in Redactor().redact(kwire.Frame(data[:3] + bytes([data[3]]) + data[4:-4] + b"tail"))
+
+
+def test_addresses_and_ports_in_messages_are_those_of_the_packets() -> None:
+    addresses = AddressRewriter()
+    client = addresses.source(kwire.Source(client="10.1.2.3:51000", broker="10.1.2.4:19092"))
+    broker = messages.MetadataResponse.MetadataResponseBroker
+    brokers = (broker(node_id=1, host="10.1.2.4", port=19092), broker(node_id=2, host="kafka-2", port=-1))
+    asked = kwire.Frame(kwire.encode_request(messages.MetadataRequest(topics=None), 1))
+    frames = [asked, kwire.Frame(kwire.encode_response(messages.MetadataResponse(brokers=brokers), 1))]
+    redactor = Redactor(addresses=addresses)
+    _, result = kwire.decode_frames([kwire.Frame(redactor.redact(frame)) for frame in frames])
+    assert isinstance(result, kwire.Response)
+    assert isinstance(result.message, messages.MetadataResponse)
+    first, second = result.message.brokers
+    assert f"{first.host}:{first.port}" == client.broker == "10.1.1.2:9092"
+    assert client.client == "10.1.1.1:10000"
+    assert (second.host, second.port) == ("xxxxxx0", -1)

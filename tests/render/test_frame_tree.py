@@ -60,3 +60,14 @@ def test_an_undecodable_frame_has_its_reason_and_the_partial_value() -> None:
         "  00000010  00 00",
         "            ^ here",
     ]
+
+
+def test_topic_ids_have_their_names_beside_them() -> None:
+    topic_id = bytes(range(16))
+    topic = kwire.messages.FetchRequest.FetchTopic(topic_id=topic_id)
+    request = kwire.decode_request(kwire.encode_request(kwire.messages.FetchRequest(topics=(topic,)), 13))
+    names = {topic_id: "orders"}
+    lines = tree(request, topic_of=lambda unnamed: names.get(unnamed))
+    named = [line.strip() for line in lines if "topic_id" in line]
+    assert named == ["topic_id: AAECAwQFBgcICQoLDA0ODw  orders"]
+    assert not any("orders" in line for line in tree(request, topic_of=lambda unnamed: None))

@@ -12,7 +12,7 @@ from kwire.schema.catalog import Catalog, catalog_for, overlays_for, profiles
 from kwire.schema.data_files import SCHEMAS
 from kwire.schema.message_classes import message_class
 from kwire.schema.message_spec import MessageSpec
-from kwire.schema.spec_layers import Layer
+from kwire.schema.spec_layers import Layer, shipped_layer
 from tests.messages.small_specs import document, field
 
 
@@ -208,3 +208,11 @@ def test_what_was_found_by_its_key_is_kept_and_what_is_not_there_is_not() -> Non
     assert catalog.find(68, "request", 0) is found
     assert all(catalog.find(key, "request", 0) is None for key in range(5000, 5100))
     assert list(catalog._found) == [(68, "request", 0)]
+
+
+def test_messages_of_an_api_key_are_found_without_looking_into_the_files() -> None:
+    shipped = shipped_layer("", "")
+    assert len(shipped.keys) > 180
+    for (api_key, type_name), names in shipped.keys.items():
+        assert shipped._names_for(api_key, type_name) == names
+    assert shipped._names_for(32_000, "request") == []

@@ -206,6 +206,7 @@ def test_a_catalog_that_has_a_message_of_a_former_name_gives_that_one(tmp_path: 
         Catalog.from_directory(tmp_path, alone=True).spec("ListOffsetRequest")
 
 
+@pytest.mark.ci  # 7,564 lines; the tests above have one of each kind
 def test_json_of_brokers_logs_is_read(shared: Path) -> None:
     """All requests and responses that brokers of 2.8 to 4.4 logged, but for what the log itself leaves out:
 

@@ -7,6 +7,7 @@ import pytest
 from kwire.errors import SpecError
 from kwire.schema.spec_reader import DEEPEST, MOST_ERRORS, read_spec
 from kwire.schema.version_ranges import Versions
+from tests.cases import case_by_case
 from tests.messages.small_specs import document as doc
 from tests.messages.small_specs import field, spec_of, struct
 
@@ -218,7 +219,7 @@ REFUSED = [
 ]
 
 
-@pytest.mark.parametrize(("path", "text", "document"), REFUSED)
+@case_by_case("path,text,document", REFUSED)
 def test_what_is_no_spec_is_refused_with_its_place(path: str, text: str, document: str) -> None:
     with pytest.raises(SpecError) as caught:
         read_spec(document, "f.json")

@@ -10,12 +10,12 @@ from types import UnionType
 from typing import Any, get_args, get_origin
 
 import msgspec
-import pytest
 
 import kwire
 from kwire.schema.catalog import catalog_for
 from kwire.schema.stubs import codec_stub, messages_stub, stubs, values_stub, write_stubs
 from kwire.values import kind, kinds
+from tests.cases import case_by_case
 from tests.conftest import ROOT
 
 NAMES = catalog_for().names()
@@ -62,7 +62,7 @@ def check_struct(node: ast.ClassDef, cls: type[msgspec.Struct]) -> None:
         assert text == ("..." if is_long else repr(default)), name
 
 
-@pytest.mark.parametrize("name", NAMES)
+@case_by_case("name", NAMES)
 def test_a_class_has_the_fields_types_and_defaults_of_the_message(name: str) -> None:
     cls, node = getattr(kwire.messages, name), MESSAGES[name]
     inner = {each.name: each for each in node.body if isinstance(each, ast.ClassDef)}

@@ -10,6 +10,7 @@ from kwire.codecs.schema_tree import grow_tree
 from kwire.errors import SpecError
 from kwire.schema.spec_reader import read_spec
 from kwire.schema.struct_validation import MOST_FIELDS
+from tests.cases import case_by_case
 from tests.messages.small_specs import document, field, spec_of, struct
 
 
@@ -224,7 +225,7 @@ REFUSED = [
 ]
 
 
-@pytest.mark.parametrize(("path", "text", "document"), REFUSED)
+@case_by_case("path,text,document", REFUSED)
 def test_keys_that_do_not_fit_together_are_refused(path: str, text: str, document: str) -> None:
     with pytest.raises(SpecError) as caught:
         read_spec(document, "f.json")

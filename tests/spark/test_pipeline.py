@@ -14,9 +14,9 @@ import pytest
 
 import kwire
 from kwire import arrow
-from kwire.arrow.clusters.history_tables import MixedClusters
 from kwire.arrow.read_options import BadOption
 from kwire.cluster import ROWS
+from kwire.cluster.cluster_identity import MixedClusters
 from kwire.spark.package_zip import write_zip
 from kwire.spark.pipeline import OutputExists, UnnamedFiles
 from kwire.spark.session import JobFailed

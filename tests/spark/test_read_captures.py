@@ -14,7 +14,7 @@ from kwire.spark import read_captures
 from kwire.spark.captures import PacketSourceReader, windows_in
 from tests.arrow.captures import FRAMES, PCAP, rows_of, write
 from tests.arrow.pieces import content, cut_at_bytes, cut_at_packets, decoded
-from tests.arrow.scan.test_connection_windows import connection, head
+from tests.arrow.ranges.test_connection_windows import connection, head
 from tests.capture.object_store import object_store
 from tests.conftest import SHARED, lacking, needs_shared
 

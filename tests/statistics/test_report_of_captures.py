@@ -113,3 +113,24 @@ def test_odd_frames_in_any_order_are_counted_so(tmp_path: Path) -> None:
         path.write_bytes(capture(conversation.close().segments))
         with named(number):
             same(path)
+
+
+def test_errors_are_counted_by_their_paths_and_nothing_is_decoded(tmp_path: Path) -> None:
+    """Codes of several fields, many of one kind, and the first frame of each; unusual frames come between them."""
+    topic, partition = M.MetadataResponse.MetadataResponseTopic, M.MetadataResponse.MetadataResponsePartition
+    random_, conversation = seeded("errors of a report"), Conversation().open().ask(1)
+    for number in range(2, 60):
+        partitions = [partition(error_code=random_.choice([0, 5, 9, number])) for _ in range(number % 7)]
+        topics = [topic(name="t", error_code=random_.choice([0, 3, 29]), partitions=partitions)] * (number % 3)
+        conversation.ask(
+            number, answer=kwire.encode_response(M.MetadataResponse(topics=topics), 1, correlation_id=number)
+        )
+        if number % 20 == 0:
+            conversation.say(0, request(number)).say(1, refused(number))
+    path = tmp_path / "errors.pcap"
+    path.write_bytes(capture(conversation.close().segments))
+    decoded = same(path)
+    assert ENGINE != "native" or len(decoded) <= 2
+    tally = both(path)[1]
+    assert {path for _, path, _ in tally.errors.counts} >= {"topics.error_code", "topics.partitions.error_code"}
+    assert list(tally.errors.counts) == list(both(path)[0].errors.counts)

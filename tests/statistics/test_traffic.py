@@ -7,6 +7,7 @@ import pytest
 import kwire
 from kwire import messages
 from kwire.errors import UnknownMessage
+from kwire.statistics.latencies import Latencies
 from kwire.statistics.traffic import Traffic
 from kwire.statistics.unsupported_uses import unsupported_uses
 from tests.protocol.test_frame_decoder import request, response
@@ -48,6 +49,29 @@ def test_times_between_them() -> None:
     ]
     (row,) = counted(["ip"], found).rows()
     assert (row.key, row.count.mean, row.count.longest) == (("10.0.0.1",), 0.375, 0.5)
+
+
+@pytest.mark.parametrize("times", [(float("nan"), 1.5), (1.0, float("inf")), (-1e308, 1e308), (0.0, 1e307)])
+@pytest.mark.parametrize("errors", [False, True])
+def test_a_response_without_a_finite_time_is_counted_without_it(times: tuple[float, float], errors: bool) -> None:
+    found = [
+        kwire.Frame(data, kwire.Source(time=time, client="10.0.0.1:5000"))
+        for data, time in zip((request(70000), response(70000)), times, strict=True)
+    ]
+    traffic = Traffic(["ip"], errors=errors, latencies=Latencies(5))
+    for frame in found:
+        traffic.add(frame)
+    (row,) = traffic.rows()
+    assert (row.count.requests, row.count.responses, row.count.answered, row.count.mean) == (1, 1, 0, None)
+
+
+def test_the_longest_latency_is_292_years() -> None:
+    latencies = Latencies(5)
+    traffic = Traffic(["ip"], latencies=latencies)
+    for data, time in ((request(70000), 0.0), (response(70000), 1e12)):
+        traffic.add(kwire.Frame(data, kwire.Source(time=time)))
+    assert [answered.latency for answered in latencies.slowest] == [10**21]
+    assert traffic.times() == [(("-",), [(1 << 63) - 1])]
 
 
 def test_a_frame_counts_for_each_of_its_topics() -> None:
@@ -106,6 +130,7 @@ def test_who_breaks_with_a_release() -> None:
         "requests": 2,
         "breaks": True,
         "why": "4.0 supports 3-12",
+        "asks": False,
     }
     assert unsupported_uses(traffic, "3.9") == []
 

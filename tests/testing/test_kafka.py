@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 import socket
 import threading
 import time
@@ -79,6 +80,26 @@ def test_nothing_is_left_behind() -> None:
 def test_what_cannot_be_is_refused(arguments: dict[str, Any], reason: str) -> None:
     with pytest.raises((ValueError, TypeError), match=reason):
         Kafka(**arguments)
+
+
+@pytest.mark.parametrize(
+    ("operation", "arguments", "reason"),
+    [
+        ("advance", {"seconds": "3"}, "seconds is a number, not '3'"),
+        ("advance", {"seconds": True}, "seconds is a number, not True"),
+        ("create_topic", {"topic": "new", "partitions": "3"}, "partitions is an integer, not '3'"),
+        ("create_topic", {"topic": "new", "partitions": 3.0}, "partitions is an integer, not 3.0"),
+        ("create_topic", {"topic": 3}, "topic is text, not 3"),
+        ("move_leader", {"topic": "t", "partition": 0, "broker": "1"}, "broker is an integer, not '1'"),
+        ("fail_log_dir", {"broker": 1, "log_dir": 0.5}, "log_dir is an integer or text, not 0.5"),
+        ("coordinator", {"group": 3}, "group is text, not 3"),
+    ],
+)
+def test_an_argument_of_a_wrong_type_is_named(
+    cluster: Kafka, operation: str, arguments: dict[str, Any], reason: str
+) -> None:
+    with pytest.raises(TypeError, match=re.escape(reason)):
+        getattr(cluster, operation)(**arguments)
 
 
 def test_an_error_of_one_partition(cluster: Kafka) -> None:

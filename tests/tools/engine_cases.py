@@ -8,9 +8,11 @@ import json
 import os
 import signal
 import struct
+import tempfile
 import time
 from collections import defaultdict
 from itertools import cycle
+from pathlib import Path
 from random import Random
 from typing import Any
 
@@ -23,22 +25,29 @@ from kwire.capture.frame_extractor import FrameExtractor
 from kwire.capture.packets.packet import Packet
 from kwire.capture.packets.pcap import PcapReader
 from kwire.capture.packets.pcapng import MAGIC, PcapngReader
+from kwire.capture.tcp.connection_table import ReassemblyLimits
 from kwire.codecs import native
 from kwire.codecs.columns.column_plan import paths_in
 from kwire.codecs.json_writer import to_json
 from kwire.codecs.native.node_table import node_table
+from kwire.errors import DumpError
+from kwire.protocol.frame_kinds import decode_clean
 from kwire.protocol.headers.apis import Apis
+from kwire.protocol.message_summary import MessageSummary, make_body_facts
 from kwire.schema.catalog import catalog_for
 from tests.capture.building import enhanced, interface, section
+from tests.capture.damaged_packets import damaged_capture
 from tests.codecs.columns.rows import expected
 from tests.codecs.fallback.test_agreement import altered
 from tests.codecs.native import misuse
 from tests.codecs.records.damaged_batches import damaged_batches, read_one_by_one, whole
+from tests.codecs.records.executions import compare_built, compare_damaged
 from tests.conftest import ROOT
 from tests.executions import Disagreement, fast_decoding, fast_encoding, reference_decoding, reference_encoding
 from tests.golden.test_golden import CORPUS
 from tests.messages.message_lists import released_pairs
 from tests.messages.random_values import damaged, draw
+from tests.render.captured.test_json_lines import whole_and_decoded
 
 CAPTURES = [path.read_bytes() for path in sorted((ROOT / "fixtures/dumps").glob("*.pcap"))]
 APIS = Apis(catalog_for())
@@ -61,6 +70,7 @@ class Case:
         self.codec = kwire.codec(name, version)
         self.schema = self.codec.schema
         self.table = native.NodeTable(*node_table(self.schema))
+        self.facts = make_body_facts(self.codec)
         self.name, self.version = name, version
 
     def note(self, what: str, value: object) -> None:
@@ -89,6 +99,19 @@ class Case:
         if text is not None and not is_whole:
             raise Disagreement("JSON text of what the reference refuses")
         return is_whole
+
+    def summarize(self, data: bytes) -> None:
+        """Compare topics and errors of a body with those of its message."""
+        self.note("summarize", data)
+        found, message = None if self.facts is None else self.facts.of(data), decode_clean(self.codec, data)
+        if self.facts is None:
+            return
+        if (found is None) != (message is None):
+            raise Disagreement(f"facts {found}, by the reference {message}")
+        if found is not None:
+            wanted = MessageSummary().facts(self.codec, message)
+            if (found[0], MessageSummary().names(found[1])) != (list(wanted.errors), wanted.topics):
+                raise Disagreement(f"facts {found}, by the reference {wanted}")
 
     def cut(self, data: bytes) -> None:
         """Decode, skip and write JSON of a body that ends too early, at every byte."""
@@ -166,11 +189,11 @@ def repeats(rng: Random) -> None:
             native.Repeat(levels[-1], start, stop).binary(rng.choice(memories), rng.choice(memories))
 
 
-def captured(data: bytes, fast: bool) -> list[object]:
-    """Return what a capture holds, by the engine or by the general path, which is taken for packets from elsewhere."""
+def captured(data: bytes, engine: str, limits: ReassemblyLimits | None) -> list[object]:
+    """Return what a capture holds, by the engine or by the reference."""
     reader = (PcapngReader if data.startswith(MAGIC) else PcapReader)(iter([data]))
-    frames = FrameExtractor("x").frames(reader if fast else (packet for packet in reader))
     try:
+        frames = FrameExtractor("x", limits=limits, engine=engine).frames(reader)
         return [(one.data, one.source, type(one.fault), str(one.fault), one.closed) for one in frames]
     except kwire.KwireError as error:
         return [str(error)]
@@ -254,6 +277,8 @@ def capture(file: int, seed: int) -> None:
     rng = Random(seed)
     os.pwrite(file, f"capture {seed}\n".encode(), 0)
     whole = rng.choice(CAPTURES)
+    if rng.random() < 0.7:
+        whole = damaged_capture(whole, rng).ljust(100, b"\0")
     whole = whole[: rng.randrange(24, len(whole)) + 20_000]
     data = bytearray(whole if rng.random() < 0.5 else in_blocks(whole, rng))
     for _ in range(rng.randrange(4)):
@@ -261,10 +286,22 @@ def capture(file: int, seed: int) -> None:
         data[place : place + rng.choice((0, 1, 4, 40))] = rng.choice(
             (b"", rng.randbytes(1), rng.randbytes(4), b"\xff" * 4)
         )
-    if captured(bytes(data), True) != captured(bytes(data), False):
-        raise Disagreement("the general path reads other frames")
+    limits = rng.choice((None, ReassemblyLimits(waiting=3000, all_waiting=20_000, connections=4)))
+    if captured(bytes(data), "native", limits) != captured(bytes(data), "python", limits):
+        raise Disagreement("the reference reads other frames")
     if not data.startswith(MAGIC):
         frame_rows(bytes(data), rng)
+    lines(bytes(data))
+
+
+def lines(data: bytes) -> None:
+    """Compare the lines of a capture with those of decoded frames."""
+    with tempfile.TemporaryDirectory() as folder, contextlib.suppress(DumpError):
+        path = Path(folder) / "x.pcap"
+        path.write_bytes(data)
+        found, wanted = whole_and_decoded(path)
+        if found != wanted:
+            raise Disagreement(f"lines {found}, of decoded frames {wanted}")
 
 
 def wrong_use(file: int, seed: int) -> None:
@@ -274,8 +311,10 @@ def wrong_use(file: int, seed: int) -> None:
 
 
 def batch(file: int, seed: int) -> None:
-    """Compare the answers about a damaged batch of records: what is whole can be read, and nothing else."""
+    """Compare the executions of damaged and of built batches: what is whole can be read, and nothing else."""
     os.pwrite(file, f"batch {seed}\n".encode(), 0)
+    compare_damaged(Random(seed), 40)
+    compare_built(Random(seed), 40)
     rng = Random(seed)
     for one in damaged_batches(rng, 20):
         for salvage in (False, True):
@@ -297,6 +336,8 @@ def run(case: Case, bodies: list[bytes], rng: Random) -> int:
     ]
     for body in changed:
         case.read(body)
+    for body in (*chosen, *changed):
+        case.summarize(body)
     for _ in range(CHANGES):
         case.write(altered(case.schema, message, rng))
     for path in rng.sample(paths := ["", *paths_in([case.schema])], min(2, len(paths))):

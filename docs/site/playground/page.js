@@ -156,6 +156,11 @@ const begun = async () => {
   root.dataset.version = `kwire ${facts.kwire} on Pyodide ${facts.pyodide}`;
   const script = await (await fetch(`${base}worker.js`)).blob();
   source = URL.createObjectURL(new Blob([script], { type: "text/javascript" }));
+  const linked = new URLSearchParams(location.hash.slice(1)); // #hex=..&as=Metadata:12&body=1, as in the message reference
+  if (linked.has("hex")) {
+    [paste.value, named.value, body.checked] = [linked.get("hex"), linked.get("as") ?? "", linked.has("body")];
+    pasted();
+  }
   restart("");
 };
 begun().catch((error) => {

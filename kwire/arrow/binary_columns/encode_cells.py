@@ -69,7 +69,7 @@ class CellWriter:
 
     def _made(self, version: int) -> tuple[Codec, Make]:
         codec = codec_in(self._catalog, self._spec.name, version)
-        found = self._makers[version] = codec, maker(trees_of(codec.spec), codec.schema)
+        found = self._makers[version] = codec, maker(trees_of(codec.spec), codec.tree)
         return found
 
 
@@ -85,7 +85,9 @@ def maker(nodes: Sequence[Any], now: Any) -> Make:
     if struct is not None:
         structs = [wire.content_of(node).node for node in nodes]
         make = _struct_maker(structs, None if now is None else wire.content_of(now).node)
-    return (lambda value: tuple(map(make, value)) if isinstance(value, list) else value) if is_array else make
+    if not is_array:
+        return make
+    return lambda value: tuple(map(make, value)) if isinstance(value, list) else value
 
 
 def _plain(value: Any) -> Any:

@@ -18,14 +18,13 @@ import pyarrow.compute as pc
 
 from ...capture.kafka.other_protocols import ZOOKEEPER
 from ...capture.logs.log_topic import LogTopic, topic_of_folder
-from ...cluster import ROWS, LoggedRecord, Observation, Tables, history_of
+from ...cluster import ROWS, LoggedRecord, Observation, Tables, history_of, model_of
 from ...cluster.events.draft_names import RELEASED
 from ...cluster.events.metadata_log import logged_records
 from ...cluster.events.observation import LOG
 from ...cluster.refused_requests import Seen
-from ...cluster.source_counts import files_of_ids
 from ...codecs.records import RecordBatch, parse_records
-from ...errors import DecodeError, KwireError
+from ...errors import DecodeError
 from ...protocol import Frame, Request, Response, Result
 from ...protocol.frames.stream_faults import NotKafka
 from ...protocol.nested import decode_enveloped_request, decode_enveloped_response
@@ -36,22 +35,6 @@ from ...zookeeper import Znode, ZooKeeperConnection, ZooKeeperSessions, znodes_i
 from ..rows.row_schema import CORRUPT, ERROR_NAME
 from .message_rows import ENVELOPE, OPTIONS, catalog_of, ends_of, read_row, rows_in, sort_messages
 from .table_batches import ARROW_TYPES, union_batches
-
-
-class MixedClusters(KwireError):
-    """Raised if files of several clusters are read as one: `cluster` is its name, `files` has a file for each id."""
-
-    hint = "name clusters by the paths of their files, with --cluster REGEX, or give the files of one cluster alone"
-
-    def __init__(self, cluster: str = "", files: dict[str, str] | None = None) -> None:
-        super().__init__(cluster, files)
-        self.cluster: str = cluster
-        self.files: dict[str, str] = files or {}
-
-    def __str__(self) -> str:
-        found = ", ".join(f"{cluster_id} ({file})" for cluster_id, file in self.files.items())
-        name = f"cluster {self.cluster}: " if self.cluster else ""
-        return f"{name}its files name {len(self.files)} cluster ids: {found}; {self.hint}"
 
 
 def reading_options(given: Mapping[str, Any]) -> dict[str, Any]:
@@ -100,11 +83,8 @@ def tables_of(batches: Iterable[Any], catalog: Catalog | None = None) -> dict[st
         MixedClusters: the messages contain several cluster ids.
     """
     rows = (row[1:] for row in rows_in(sort_messages([keep_wanted_rows(move_packets(batch)) for batch in batches])))
-    tables = history_of(sort_stored_messages(_MessagesOfRows(catalog or catalog_for()).seen(rows)))
-    files = files_of_ids((row.file, row.cluster_ids) for row in tables.sources)
-    if len(files) > 1:
-        raise MixedClusters("", files)
-    return to_arrow(tables)
+    seen = _MessagesOfRows(catalog or catalog_for()).seen(rows)
+    return to_arrow(history_of(sort_stored_messages(seen)))
 
 
 def to_arrow(tables: Tables) -> dict[str, Any]:
@@ -121,12 +101,12 @@ def history_batches(batches: Iterable[Any], catalog: Catalog | None = None) -> I
         catalog: the specs of the messages; by default those of Kafka's releases.
 
     Yields:
-        Record batches with the schema `UNION`.
+        Record batches with the schema `UNION`. The rows of `sources` have the cluster ids; the caller refuses several
+        ids of one cluster.
     """
     for cluster, rows in groupby(rows_in(map(move_packets, batches)), key=itemgetter(0)):
-        tables = history_of(
-            sort_stored_messages(_MessagesOfRows(catalog or catalog_for()).seen(row[1:] for row in rows))
-        )
+        seen = _MessagesOfRows(catalog or catalog_for()).seen(row[1:] for row in rows)
+        tables = model_of(sort_stored_messages(seen)).tables()
         for table in ROWS:
             yield from union_batches(UNION, cluster, table, _dicts(tables, table))
 

@@ -10,6 +10,7 @@ import pyarrow as pa
 
 ARROW_TYPES = {
     "str": pa.string(),
+    "bool": pa.bool_(),
     "int": pa.int32(),
     "Nodes": pa.list_(pa.int32()),
     "float": pa.timestamp("us", "UTC"),

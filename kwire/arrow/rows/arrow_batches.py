@@ -217,22 +217,28 @@ def _client_ids(shared: _Shared) -> Any:
 
 
 def _corrupt(shared: _Shared) -> Any:
-    count, faults = len(shared.rows), shared.faults
-    data = {index: shared.rows[index][1] or None for index in faults}
-    return corrupt_column([data.get(index) for index in range(count)], faults) if data else pa.nulls(count, pa.binary())
+    data = {index: shared.rows[index][1] or None for index in shared.faults}
+    return sparse_column(data, len(shared.rows), pa.binary())
+
+
+def sparse_column(values: Mapping[int, Any], count: int, type_: Any) -> Any:
+    """Return a column of `count` rows that is null except at few indices; work is in proportion to these."""
+    if not values:
+        return pa.nulls(count, type_)
+    order = np.full(count, -1, np.int32)
+    order[list(values)] = np.arange(len(values), dtype=np.int32)
+    return pa.array(list(values.values()), type_).take(pa.array(order, mask=order < 0))
 
 
 def corrupt_column(data: Sequence[bytes | None], faults: Mapping[int, Any]) -> Any:
     """Return the bytes of rows with a fault, null for the others."""
-    return pa.array([one if index in faults else None for index, one in enumerate(data)], pa.binary())
+    return sparse_column({index: data[index] for index in faults}, len(data), pa.binary())
 
 
 def error_column(count: int, faults: Mapping[int, Any]) -> Any:
     """Return the error of each row, null for rows without a fault."""
-    if not faults:
-        return pa.nulls(count, ERROR)
-    errors = {index: one if isinstance(one, dict) else one._asdict() for index, one in faults.items()}
-    return pa.array([errors.get(index) for index in range(count)], ERROR)
+    errors = {index: fault if isinstance(fault, dict) else fault._asdict() for index, fault in faults.items()}
+    return sparse_column(errors, count, ERROR)
 
 
 Maker = Callable[[_Shared], Any]

@@ -68,6 +68,15 @@ class _Ended(Connection):
         self._ends: RowEndpoints | None = None
 
     @property
+    def _own_state(self) -> Any:
+        return self._whose, self.began
+
+    @_own_state.setter
+    def _own_state(self, state: Any) -> None:
+        self._whose, self.began = state
+        self._ends = None
+
+    @property
     def ends(self) -> RowEndpoints | None:
         """The endpoints, created on demand: a tenth of the time where connections are short."""
         if self._ends is None and self._whose.client:
@@ -93,17 +102,20 @@ class Pairing:
     Args:
         apis: the known apis.
         sink: receives the rows; `FrameRows` get those of usual frames without a call for each.
+
+    Attributes:
+        connections: the connections of captures by number; that of raw frames is None.
     """
 
     def __init__(self, apis: Apis, sink: Sink) -> None:
         self.apis: Apis = apis
         self.sink: Sink = sink
-        self._connections: dict[Any, _Ended] = {}
+        self.connections: dict[Any, _Ended] = {}
 
     @property
     def weight(self) -> int:
         """The estimated memory of all state, in bytes."""
-        return sum(CONNECTION_COST + connection.remembered * ASKED_COST for connection in self._connections.values())
+        return sum(CONNECTION_COST + connection.remembered * ASKED_COST for connection in self.connections.values())
 
     @property
     def waiting(self) -> int:
@@ -121,7 +133,7 @@ class Pairing:
 
         The result is None if they, or the following frames, are uncertain.
         """
-        connection = self._connections.get(number)
+        connection = self.connections.get(number)
         if connection is None or connection.authenticating or connection.expects_tokens or connection.is_in_doubt:
             return None
         return _waiting(connection)
@@ -129,16 +141,16 @@ class Pairing:
     @property
     def is_lossy(self) -> bool:
         """Whether bytes of a connection are missing."""
-        return any(connection.lossy for connection in self._connections.values())
+        return any(connection.lossy for connection in self.connections.values())
 
     def ends(self, number: int) -> RowEndpoints | None:
         """Return the endpoints of a connection; None if it has no frames yet."""
-        connection = self._connections.get(number)
+        connection = self.connections.get(number)
         return None if connection is None else connection.ends
 
     def continue_with(self, number: int, began: int | None, *, is_lossy: bool) -> RowEndpoints | None:
         """Continue a connection that started earlier; return the endpoints of its rows from now on."""
-        connection = self._connections[number]
+        connection = self.connections[number]
         connection.lossy = is_lossy
         connection.continue_with(began)
         return connection.ends
@@ -176,11 +188,11 @@ class Pairing:
             for captured in batch:
                 self.take(captured)
         elif isinstance(self.sink, FrameRows):
-            batch.add_rows(self, self._connections, self.sink)
+            batch.add_rows(self, self.connections, self.sink)
         else:
             sink, rows = self.sink, FrameRows()
             self.sink = rows
-            batch.add_rows(self, self._connections, rows)
+            batch.add_rows(self, self.connections, rows)
             self.sink = sink
             for row in rows:
                 sink(row)
@@ -188,10 +200,10 @@ class Pairing:
     def take(self, captured: CapturedFrame | int) -> None:
         """Process a frame of a capture, or the end of a connection; the native engine processes most frames."""
         if type(captured) is not tuple:
-            self._connections.pop(captured, None)
+            self.connections.pop(captured, None)
             return
         whose, asked, offset, now, data, fault, first, _ = captured
-        connection = self._connections.get(whose.connection) or self.begin(whose, now)
+        connection = self.connections.get(whose.connection) or self.begin(whose, now)
         header = connection.pair(captured)
         if header.problem or first is None:
             self._odd(connection, (offset, data, now, connection.ends), asked, header, fault)
@@ -210,7 +222,7 @@ class Pairing:
         """Process a frame of another container."""
         source = frame.source
         for number in frame.closed:
-            self._connections.pop(number, None)
+            self.connections.pop(number, None)
         now = None if source.time is None else round(source.time * 1e6) * 1000
         whose = NamedEnds(source.client, source.broker, -1) if source.client and source.broker else WHOLE_FILE
         connection = self._connection(source.connection_key, whose, now)
@@ -222,9 +234,9 @@ class Pairing:
         self._odd(connection, place, asked, connection.receive(frame.data, asked, None, frame.fault), frame.fault)
 
     def _connection(self, key: Any, whose: Endpoints = WHOLE_FILE, now: int | None = None) -> _Ended:
-        connection = self._connections.get(key)
+        connection = self.connections.get(key)
         if connection is None:
-            connection = self._connections[key] = _Ended(self.apis, whose, now)
+            connection = self.connections[key] = _Ended(self.apis, whose, now)
         return connection
 
     def _named(self, connection: Connection, place: Any, frame: Frame) -> None:

@@ -50,7 +50,7 @@ class Bodies(ABC):
 class RawBodies(Bodies):
     """Complete frames with size and header, not decoded."""
 
-    type = pa.binary()
+    type: Any = pa.binary()
 
     def column(self, rows: Sequence[Row], faults: dict[int, RowFault]) -> Any:
         """Return all frames, and null for fragments."""
@@ -60,7 +60,7 @@ class RawBodies(Bodies):
 class JsonBodies(Bodies):
     """Bodies in Kafka's JSON form, as text."""
 
-    type = pa.string()
+    type: Any = pa.string()
 
     def column(self, rows: Sequence[Row], faults: dict[int, RowFault]) -> Any:
         """Return the JSON texts."""
@@ -107,7 +107,7 @@ class StructBodies(Bodies):
         self.name: str = name
         self.catalog: Catalog = catalog
         schema = arrow_schema(name, columns=fields, catalog=catalog)
-        self.type = pa.struct([field for field in schema if field.name != BODY])
+        self.type: Any = pa.struct([field for field in schema if field.name != BODY])
         self._fields = [*(fields if fields is not None else self.type.names), BODY]
         self._columns: dict[int, Columns] = {}
 
@@ -185,7 +185,7 @@ class RequestOrResponseBodies(Bodies):
 
     def __init__(self, parts: Mapping[str, StructBodies]) -> None:
         self.parts = parts
-        self.type = pa.struct([(name, structs.type) for name, structs in parts.items()])
+        self.type: Any = pa.struct([(name, structs.type) for name, structs in parts.items()])
 
     def column(self, rows: Sequence[Row], faults: dict[int, RowFault]) -> Any:
         """Return structs; null if both fields are null."""

@@ -17,10 +17,10 @@ import msgspec
 from ...capture.frame_extractor import FrameExtractor
 from ...capture.packets.packet import Packet
 from ..batch_reader import BatchReader
+from ..ranges.connection_windows import ConnectionWindow, WindowCut, found_in, go_on, rest_of
+from ..ranges.packet_chunks import Chunk, SeenPackets, chunks_of, in_file_order, packets_in
+from ..ranges.packet_rows import VOID
 from ..rows.frame_rows import Pairing, Row
-from ..scan.connection_windows import ConnectionWindow, WindowCut, found_in, go_on, rest_of
-from ..scan.packet_chunks import Chunk, SeenPackets, chunks_of, in_file_order, packets_in
-from ..scan.packet_rows import VOID
 
 KEPT = 1 << 17  # bytes of packets that are searched for a frame boundary
 Captured = tuple[str, Packet]  # the file of a packet, and the packet

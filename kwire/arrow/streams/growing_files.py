@@ -19,9 +19,9 @@ from ...capture.portions import PORTION, read_portions
 from ...errors import DumpError, KwireError
 from ..find_files import InputFile, capture_of, find_files
 from ..input_splits import RAW_FRAMES, kind_of
+from ..ranges.capture_readers import capture_kind
+from ..ranges.concatenated_files import Extent
 from ..read_options import AUTO, FRAMES, PCAP, Options
-from ..scan.capture_readers import capture_kind
-from ..scan.concatenated_files import Extent
 from .file_positions import SAMPLE, FilePosition, FilePositions, mark_of
 
 WHOLE = "whole"  # the kind of a file that is read in one piece

@@ -9,10 +9,10 @@ import msgspec
 
 from ...errors import BadFrame
 from ..batch_reader import BatchReader
+from ..ranges.packet_chunks import chunks_of
+from ..ranges.packet_rows import ENTRY
 from ..raw_frames import RawFrameWalker, fragments
 from ..rows.frame_rows import Pairing, RawFrameState
-from ..scan.packet_chunks import chunks_of
-from ..scan.packet_rows import ENTRY
 
 
 class StoredTail(msgspec.Struct, frozen=True):

@@ -31,6 +31,7 @@ from .share_groups import (
     share_group_heartbeat,
     share_group_offsets,
 )
+from .streams_groups import streams_group_describe, streams_group_heartbeat
 from .topics import (
     create_partitions,
     create_replica_assignment,
@@ -82,6 +83,8 @@ TABLES: tuple[dict[str, ServedApi], ...] = (
     share_fetch.APIS,
     share_acknowledge.APIS,
     share_group_offsets.APIS,
+    streams_group_heartbeat.APIS,
+    streams_group_describe.APIS,
     raft_quorum.APIS,
     update_features.APIS,
     client_telemetry.APIS,

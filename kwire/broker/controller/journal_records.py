@@ -31,6 +31,8 @@ class JournaledState:
     state: ClusterState = field(default_factory=ClusterState)
     configs: dict[str, dict[str, str]] = field(default_factory=dict)
     group_configs: dict[str, dict[str, str]] = field(default_factory=dict)
+    broker_configs: dict[str, dict[str, str]] = field(default_factory=dict)
+    client_metrics: dict[str, dict[str, str]] = field(default_factory=dict)
     acls: dict[AclBinding, bytes] = field(default_factory=dict)
     scram: dict[tuple[str, str], ScramCredential] = field(default_factory=dict)
 
@@ -62,11 +64,15 @@ class JournaledState:
             self.scram.pop((record.name, SCRAM[record.mechanism]), None)
 
     def _configure(self, record: Any) -> None:
-        if record.resource_type == ConfigResourceType.BROKER:
-            self.cluster_id = (record.value or "") if record.name == CLUSTER_ID else self.cluster_id
+        if record.resource_type == ConfigResourceType.BROKER and record.name == CLUSTER_ID:
+            self.cluster_id = record.value or ""
             return
-        is_group = record.resource_type == ConfigResourceType.GROUP
-        configs = (self.group_configs if is_group else self.configs).setdefault(record.resource_name, {})
+        resources = {
+            ConfigResourceType.BROKER: self.broker_configs,
+            ConfigResourceType.CLIENT_METRICS: self.client_metrics,
+            ConfigResourceType.GROUP: self.group_configs,
+        }.get(record.resource_type, self.configs)
+        configs = resources.setdefault(record.resource_name, {})
         if record.value is None:
             configs.pop(record.name, None)
         else:
@@ -142,8 +148,12 @@ def config_record(topic: Topic, name: str) -> bytes:
 
 def group_config_record(group_id: str, name: str, value: str | None) -> bytes:
     """Return the record of a group's config; its value is null if the config is not set."""
-    kind = ConfigResourceType.GROUP
-    return _encode_record(messages.ConfigRecord(resource_type=kind, resource_name=group_id, name=name, value=value))
+    return resource_config_record(ConfigResourceType.GROUP, group_id, name, value)
+
+
+def resource_config_record(kind: int, resource: str, name: str, value: str | None) -> bytes:
+    """Return the record of a config of a resource; its value is null if the config is not set."""
+    return _encode_record(messages.ConfigRecord(resource_type=kind, resource_name=resource, name=name, value=value))
 
 
 def partition_records(topic: Topic, partitions: Iterable[Partition]) -> list[bytes]:

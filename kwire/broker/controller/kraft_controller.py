@@ -15,13 +15,15 @@ from ...cluster.java.random import Rng
 from ...cluster.placement.replica_assignors import ReplicaAssignor, assignor_for, run_assignor
 from ...errors.refused import InvalidPartitions, PolicyViolation, ReplicaAssignorFailed, UnknownTopicOrPartition
 from ...protocol.sasl.scram_credentials import ScramCredential, Users
+from ...values import ConfigResourceType
 from ..client_quota_manager import ClientQuotaManager, QuotaEntity
-from ..configs import GROUP_CONFIGS
+from ..configs import ConfigStore
 from ..log.disk import Disk
 from ..log.replica_log import NO_LIMITS, ReplicaLog
 from ..node import LogDir, Node
 from ..security.acls import AclBinding
 from ..settings import Settings
+from ..settings_configs import store_for
 from .check_assignment import check_assignment
 from .journal_records import (
     JournaledState,
@@ -36,6 +38,7 @@ from .journal_records import (
     partition_records,
     quota_record,
     removal_record,
+    resource_config_record,
     topic_records,
 )
 from .metadata_journal import Journals
@@ -74,6 +77,8 @@ class KRaftController:
         self.by_id: dict[bytes, Topic] = {}
         self.quotas: ClientQuotaManager = ClientQuotaManager()
         self.group_configs: dict[str, dict[str, str]] = {}  # by group id
+        self.configs: ConfigStore = store_for(list(nodes), settings)
+        self.configs.observe(self._apply_topic_defaults)
         self.controller_id: int = min(self.nodes)
         self.cluster_id = ""
         self.acls: dict[AclBinding, bytes] = {}  # each with its id
@@ -176,7 +181,9 @@ class KRaftController:
                 created.
         """
         self.check_new(name, assignment)
-        return self._create(Topic(name, self.rng.randbytes(16), configs=dict(configs or {})), assignment)
+        return self._create(
+            Topic(name, self.rng.randbytes(16), configs=dict(configs or {}), store=self.configs), assignment
+        )
 
     def create_internal(self, name: str) -> Topic:
         """Create an internal topic, placed across racks; raises InvalidReplicationFactor if no broker is alive.
@@ -188,7 +195,7 @@ class KRaftController:
         factor = min(INTERNAL_REPLICATION, max(1, len(brokers)))
         assignment = self.run(assignor_for("rack-aware-safe"), brokers, self.settings.internal_partitions, factor, rng)
         configs = {"cleanup.policy": "compact", "segment.bytes": str(INTERNAL_SEGMENT)}
-        return self._create(Topic(name, rng.randbytes(16), configs=configs), assignment)
+        return self._create(Topic(name, rng.randbytes(16), configs=configs, store=self.configs), assignment)
 
     def _create(self, topic: Topic, assignment: Mapping[int, Sequence[int]]) -> Topic:
         self.topics[topic.name] = self.by_id[topic.topic_id] = topic
@@ -205,9 +212,7 @@ class KRaftController:
         """Replace the configs of a topic by validated configs."""
         names = [name for name in {**topic.configs, **configs} if topic.configs.get(name) != configs.get(name)]
         topic.configs = dict(configs)
-        for partition in topic.partitions:
-            for log in partition.online_logs().values():
-                log.limits = topic.limits
+        _limit_segments(topic)
         self.note([config_record(topic, name) for name in names])
 
     def known(self, name: str) -> Topic:
@@ -283,11 +288,14 @@ class KRaftController:
             records += [quota_record(entity, key, value) for key, value in values.items()]
         for group_id, configs in self.group_configs.items():
             records += [group_config_record(group_id, *config) for config in configs.items()]
+        for kind, resources in self.configs.resources():
+            for resource, configs in resources.items():
+                records += [resource_config_record(kind, resource, *config) for config in configs.items()]
         self.journals.rewrite([(None, record) for record in records])
 
     def group_configs_of(self, group_id: str) -> dict[str, str]:
         """Return all configs of a group, including defaults."""
-        return {name: one.default for name, one in GROUP_CONFIGS.items()} | self.group_configs.get(group_id, {})
+        return {**self.configs.group_defaults(), **self.group_configs.get(group_id, {})}
 
     def configure_group(self, group_id: str, configs: Mapping[str, str]) -> None:
         """Replace the configs of a group by validated configs."""
@@ -297,6 +305,29 @@ class KRaftController:
         if not configs:
             del self.group_configs[group_id]
         self.note([group_config_record(group_id, name, configs.get(name)) for name in names])
+
+    def configure_brokers(self, resource: str, configs: Mapping[str, str]) -> None:
+        """Replace the dynamic configs of a broker, or of all brokers (""), by validated configs."""
+        own = self.configs.dynamic.get(resource, {})
+        names = [name for name in {**own, **configs} if own.get(name) != configs.get(name)]
+        self.configs.alter(resource, configs)
+        kind = ConfigResourceType.BROKER
+        self.note([resource_config_record(kind, resource, name, configs.get(name)) for name in names])
+
+    def configure_client_metrics(self, name: str, configs: Mapping[str, str]) -> None:
+        """Replace the configs of a client metrics subscription (KIP-714); without configs it is deleted."""
+        subscriptions = self.configs.client_metrics
+        own = subscriptions.get(name, {})
+        changed = [config for config in {**own, **configs} if own.get(config) != configs.get(config)]
+        subscriptions[name] = dict(configs)
+        if not configs:
+            del subscriptions[name]
+        kind = ConfigResourceType.CLIENT_METRICS
+        self.note([resource_config_record(kind, name, config, configs.get(config)) for config in changed])
+
+    def _apply_topic_defaults(self) -> None:
+        for topic in self.topics.values():
+            _limit_segments(topic)
 
     def set_quota(self, entity: QuotaEntity, key: str, value: float | None) -> None:
         """Set a client quota; None removes it."""
@@ -379,6 +410,13 @@ class KRaftController:
         except OSError as error:
             log_dir.problem = str(error.strerror or error)
             self.fail(log_dir)
+
+
+def _limit_segments(topic: Topic) -> None:
+    """Apply a topic's configs to its logs."""
+    for partition in topic.partitions:
+        for log in partition.online_logs().values():
+            log.limits = topic.limits
 
 
 def _keep_starts(starts: Mapping[tuple[str, int], int], disk: Disk) -> None:

@@ -13,6 +13,8 @@ from ..log.batch_stamps import stamp_batch
 from ..log.replica_log import ReplicaLog
 from ..node import LogDir
 
+NO_EPOCH = -1
+
 
 @dataclass(slots=True)
 class Replica:
@@ -94,7 +96,7 @@ class Partition:
             return ErrorCode.KAFKA_STORAGE_ERROR
         if replica is None or replica.log is None or (self.leader != node_id and not may_follow):
             return ErrorCode.NOT_LEADER_OR_FOLLOWER
-        if leader_epoch >= 0 and leader_epoch != self.leader_epoch:
+        if leader_epoch != NO_EPOCH and leader_epoch != self.leader_epoch:
             is_old = leader_epoch < self.leader_epoch
             return ErrorCode.FENCED_LEADER_EPOCH if is_old else ErrorCode.UNKNOWN_LEADER_EPOCH
         return replica.log

@@ -27,6 +27,7 @@ def recover(controller: KRaftController) -> None:
     controller.acls.update(known.acls)
     controller.users.scram.update(known.scram)
     controller.group_configs.update({name: own for name, own in known.group_configs.items() if own})
+    controller.configs.restore(known.broker_configs, known.client_metrics)
     for names, values in known.state.settings.quotas.items():
         entity = frozenset((kind, name or None) for kind, name in names)
         controller.quotas.values[entity] = dict(values)
@@ -36,7 +37,7 @@ def recover(controller: KRaftController) -> None:
     folders = _find_folders(controller, {id(log_dir): one.ids() for log_dir, one in journals}, ids)
     for name in sorted(ids.keys() | folders.keys()):
         topic_id = ids.get(name) or _find_topic_id(name, folders[name]) or controller.rng.randbytes(16)
-        topic = Topic(name, topic_id, configs=known.configs.get(name, {}))
+        topic = Topic(name, topic_id, configs=known.configs.get(name, {}), store=controller.configs)
         if name in INTERNAL:
             topic.configs.setdefault("cleanup.policy", "compact")
         controller.topics[name] = controller.by_id[topic.topic_id] = topic

@@ -12,6 +12,11 @@ _NAME = re.compile(r"[a-zA-Z0-9._-]{1,249}")  # as in Kafka; such a name is also
 RESERVED = "__cluster_metadata"
 
 
+def is_valid_name(name: str) -> bool:
+    """Return whether a topic may have a name (Topic.isValid)."""
+    return _NAME.fullmatch(name) is not None and name not in (".", "..")
+
+
 def check_name(name: str, topics: Collection[str]) -> None:
     """Raise an error if the name of a new topic is invalid or already used.
 
@@ -20,7 +25,7 @@ def check_name(name: str, topics: Collection[str]) -> None:
         topics: the existing names. Metric names contain `_` instead of a dot, so a name that differs only in these is
             refused.
     """
-    if not _NAME.fullmatch(name) or name in (".", ".."):
+    if not is_valid_name(name):
         raise InvalidTopicException("bad_topic_name", topic=name)
     if name == RESERVED:
         raise InvalidRequest("reserved_topic", topic=name)

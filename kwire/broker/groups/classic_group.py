@@ -1,7 +1,7 @@
 """The state of a group: members that joined with JoinGroup, committed and pending offsets, and when these expire.
 
 Groups with members are converted to the protocol of KIP-848 and back: their members are then in `Group.consumer` (see
-`consumer_group`), and classic members continue to use JoinGroup, SyncGroup and Heartbeat.
+`modern_group`), and classic members continue to use JoinGroup, SyncGroup and Heartbeat.
 """
 
 from __future__ import annotations
@@ -9,14 +9,16 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import dataclass, field
 from math import inf
+from typing import Any
 
 from ... import messages
 from ...errors import DecodeError
 from ...protocol.nested import decode_subscription
 from ..purgatory import Parked
 from .committed_offsets import Commit, Commits
-from .consumer_group import ConsumerGroup, GroupState
 from .group_memory import LEAST_SIZE, GroupMemory, Protocols, size_of
+from .group_types import CLASSIC
+from .modern_group import GroupState, ModernGroup
 
 
 @dataclass(slots=True, eq=False)
@@ -77,7 +79,7 @@ class Group:
         phase_ends: when the group stops waiting for joins or syncs.
         is_gathering: whether the group was empty before this rebalance, so that the join phase waits for more members.
         prolonging, has_new_members: how much longer the join phase may last, and whether members have joined in it.
-        consumer: the members and assignments of a KIP-848 group; None in a classic group.
+        consumer: the members and assignments of a group whose broker assigns; None in a classic group.
         empty_since_ms: when the last member left, in milliseconds since 1970; None if the group has members, or never
             had any.
         pending_commits: commits that wait for the end of a transaction, by producer id, topic and partition.
@@ -109,7 +111,7 @@ class Group:
     empty_since_ms: int | None = None
     pending_commits: dict[int, dict[tuple[str, int], Commit]] = field(default_factory=dict)
     written: dict[bytes, bytes] = field(default_factory=dict)
-    consumer: ConsumerGroup | None = None
+    consumer: ModernGroup[Any, Any] | None = None
     timer: Parked[None] | None = None
     wakes: float = inf
     commits: Commits = field(init=False)
@@ -124,6 +126,11 @@ class Group:
         return LEAST_SIZE + len(self.group_id)
 
     @property
+    def kind(self) -> str:
+        """The type of the group, as in ListGroups."""
+        return CLASSIC if self.consumer is None else self.consumer.kind
+
+    @property
     def is_unused(self) -> bool:
         """Whether the group has no state that must be kept."""
         has_members = self.members or self.pending or (self.consumer is not None and self.consumer.is_used)
@@ -132,7 +139,7 @@ class Group:
     def reads(self, topic: str) -> bool:
         """Return whether a member subscribes to a topic, or a subscription cannot be decoded."""
         if self.consumer is not None:
-            return any(member.reads(topic) for member in self.consumer.members.values())
+            return self.consumer.reads(topic)
         try:
             subscribed = (decode_subscription(member.metadata(self.protocol)) for member in self.members.values())
             return any(topic in one.message.topics for one in subscribed)
@@ -244,11 +251,11 @@ class Group:
         for member_id in list(self.pending):
             self.expect_no_longer(member_id)
 
-    def begin_consumers(self, consumer: ConsumerGroup) -> None:
-        """Convert the group, which has no classic members, to a KIP-848 group."""
+    def begin_consumers(self, consumer: ModernGroup[Any, Any]) -> None:
+        """Convert the group, which has no classic members, to a group whose broker assigns."""
         self.expect_nobody()
         self.consumer = consumer
-        self.protocol_type = "consumer"
+        self.protocol_type = consumer.kind
         self.protocol = None
         self.leader = None
         self.generation = consumer.epoch

@@ -13,7 +13,7 @@ from ...values import ErrorCode
 from ..purgatory import Parked, Purgatory
 from .classic_group import Group, Member
 from .classic_responses import join_error, join_response, sync_error, sync_response
-from .consumer_group import GroupState
+from .modern_group import GroupState
 
 FIRST_JOIN = 300.0  # seconds to wait for a new member, which cannot send heartbeats yet
 LEAST_WAIT = 0.1  # seconds, the minimum for timers that restart themselves

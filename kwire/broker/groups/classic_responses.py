@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ... import messages
 from .classic_group import Group, Member
-from .consumer_group import GroupState
+from .modern_group import GroupState
 
 
 def join_response(

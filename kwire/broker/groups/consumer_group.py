@@ -1,39 +1,27 @@
 """The state of a consumer group (KIP-848), whose broker assigns the partitions: members, epochs, target assignment.
 
-A member must give up a partition before another member gets it. Members that still use JoinGroup are included, with
-their `ClassicProtocol`. This module uses the partition counts of topics, and handles no messages. The caller passes the
-time.
+Members that still use JoinGroup are included, with their `ClassicProtocol`. This module uses the partition counts of
+topics, and handles no messages.
 """
 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
-from enum import StrEnum
 from math import inf
+from typing import Any
 
 from ...cluster.assignors import Member as Subscriber
 from ...cluster.assignors import assign_server_range, assign_uniform
 from ...cluster.assignors.members import TopicPartition
 from ...runtime.regular_expressions import BadPattern, compile_pattern
-from ..purgatory import Parked
 from .group_memory import LEAST_SIZE, Protocols, size_of
+from .group_types import CONSUMER
+from .modern_group import ModernGroup, ModernMember
 
 UNIFORM, RANGE = "uniform", "range"
 ASSIGNORS = (UNIFORM, RANGE)
 Assigned = set[TopicPartition]
-
-
-class GroupState(StrEnum):
-    """The state of a group, named as in Kafka. Dead means that the group does not exist."""
-
-    EMPTY = "Empty"
-    PREPARING_REBALANCE = "PreparingRebalance"
-    COMPLETING_REBALANCE = "CompletingRebalance"
-    ASSIGNING = "Assigning"  # this state and the next one exist only in groups whose broker assigns (KIP-848)
-    RECONCILING = "Reconciling"
-    STABLE = "Stable"
-    DEAD = "Dead"
 
 
 @dataclass(slots=True)
@@ -53,38 +41,20 @@ class ClassicProtocol:
 
 
 @dataclass(slots=True, eq=False)
-class ConsumerMember:
-    """A member of a KIP-848 group; times are in seconds.
+class ConsumerMember(ModernMember[TopicPartition]):
+    """A member of a consumer group, or of a share group; it is assigned partitions.
 
     Attributes:
-        epoch, previous_epoch: the epoch of its assignment, and of the assignment before.
-        assigned: the partitions that it may read.
-        revoking: the partitions that it must give up and has not given up yet.
-        deadline: when the member is removed if it sends nothing.
-        revokes_until: when the member is removed if it has not given up `revoking`.
-        sent: the last assignment sent to it; None if the assignment must be sent again.
+        topics, pattern: to what it subscribes.
         resolved: the pattern whose topics it reads: Kafka looks for the topics of a new `pattern` after its response.
+        assignor: the assignor that it prefers.
         classic: its state in the classic protocol; None if it uses the protocol of KIP-848.
     """
 
-    member_id: str
-    instance_id: str | None
-    client_id: str
-    client_host: str
-    rack: str | None = None
     topics: tuple[str, ...] = ()
     pattern: str = ""
     resolved: str = ""
     assignor: str | None = None
-    rebalance_timeout: float = 300.0
-    epoch: int = 0
-    previous_epoch: int = -1
-    assigned: Assigned = field(default_factory=set)
-    revoking: Assigned = field(default_factory=set)
-    deadline: float = inf
-    revokes_until: float = inf
-    sent: tuple[int, frozenset[TopicPartition]] | None = None
-    has_left: bool = False  # a static member that left temporarily
     classic: ClassicProtocol | None = None
 
     @property
@@ -92,6 +62,11 @@ class ConsumerMember:
         """The size of the member in bytes."""
         classic = size_of(self.classic.protocols) if self.classic is not None else 0
         return LEAST_SIZE + len(self.member_id) + sum(map(len, self.topics)) + len(self.pattern) + classic
+
+    @property
+    def is_classic(self) -> bool:
+        """Whether the member uses JoinGroup and SyncGroup."""
+        return self.classic is not None
 
     def prolong(self, seconds: float) -> None:
         """Extend the member's deadlines by some seconds."""
@@ -112,18 +87,20 @@ class ConsumerMember:
         """Return whether the member subscribes to a topic."""
         return topic in self.topics or bool(self.resolved and compile_pattern(self.resolved).fullmatch(topic))
 
+    def take_over(self, before: ConsumerMember) -> None:
+        """Become the static member that another member was until now."""
+        self.topics = before.topics
+        self.assignor = before.assignor
+        self.pattern = before.pattern
+        self.resolved = before.resolved
+
 
 @dataclass(slots=True, eq=False)
-class ConsumerGroup:
-    """The members of one KIP-848 group.
+class ConsumerGroup(ModernGroup[ConsumerMember, TopicPartition]):
+    """The members of one consumer group.
 
     Attributes:
-        epoch: the group epoch; it increases when members, subscriptions or topics change.
-        members: the members by member id.
-        target: the target assignment: the partitions of each member.
-        target_epoch: the group epoch for which the target was computed.
         counts: the partition counts for which the target was computed.
-        timer, wakes: the next timer, and when it expires.
 
     >>> group = ConsumerGroup()
     >>> for name in ("a", "b"):
@@ -133,45 +110,15 @@ class ConsumerGroup:
     [[('t', 0), ('t', 1)], [('t', 2), ('t', 3)]]
     """
 
-    epoch: int = 0
-    target_epoch: int = 0
-    members: dict[str, ConsumerMember] = field(default_factory=dict)
-    target: dict[str, Assigned] = field(default_factory=dict)
+    kind = CONSUMER
+
     counts: dict[str, int] = field(default_factory=dict)
-    timer: Parked[None] | None = None
-    wakes: float = inf
 
     @property
     def assignor(self) -> str:
         """The assignor that most members prefer."""
         wanted = [member.assignor for member in self.members.values() if member.assignor]
         return max(ASSIGNORS, key=wanted.count)
-
-    @property
-    def state(self) -> GroupState:
-        """The group's state."""
-        if not self.members:
-            return GroupState.EMPTY
-        if self.epoch > self.target_epoch:
-            return GroupState.ASSIGNING
-        is_stable = all(
-            member.epoch == self.epoch
-            and not member.revoking
-            and member.assigned == self.target.get(member.member_id, set())
-            for member in self.members.values()
-        )
-        return GroupState.STABLE if is_stable else GroupState.RECONCILING
-
-    @property
-    def is_used(self) -> bool:
-        """Whether the group has state that must be kept."""
-        return bool(self.members)
-
-    def static(self, instance_id: str | None) -> ConsumerMember | None:
-        """Return the member with an instance id; None if it does not exist."""
-        if instance_id is None:
-            return None
-        return next((member for member in self.members.values() if member.instance_id == instance_id), None)
 
     def is_resolved(self, pattern: str) -> bool:
         """Return whether a pattern needs no look for its topics: it is empty, or another member reads them."""
@@ -202,7 +149,7 @@ class ConsumerGroup:
         self.epoch += changed or self.counts != before
         if self.epoch == self.target_epoch:
             return
-        self.target_epoch = self.epoch
+        self.target_epoch: int = self.epoch
         self.target = self._assign(ids)
 
     def _assign(self, ids: Mapping[str, bytes] | None) -> dict[str, Assigned]:
@@ -222,36 +169,6 @@ class ConsumerGroup:
         members = self.members.values()
         self.counts = {name: count for name, count in counts.items() if any(member.reads(name) for member in members)}
 
-    def reconcile(self, member: ConsumerMember, owned: Assigned | None, now: float) -> None:
-        """Move a member's assignment one step towards its target.
-
-        Args:
-            member: the member that sent a heartbeat.
-            owned: the partitions that it owns; None if the heartbeat does not list them.
-            now: the time.
-        """
-        # Kafka: CurrentAssignmentBuilder.build
-        target = self.target.get(member.member_id, set())
-        if member.revoking and owned is not None and not owned & member.revoking:
-            member.revoking, member.revokes_until = set(), inf
-        if not member.revoking and member.assigned - target:
-            revoking = member.assigned - target
-            member.assigned &= target
-            if owned is None or owned & revoking:
-                member.revoking = revoking
-                # classic members have no deadline for revoking, only one for rejoining
-                member.revokes_until = now + member.rebalance_timeout if member.classic is None else inf
-        if not member.revoking:
-            if member.epoch != self.epoch:
-                member.previous_epoch = member.epoch
-                member.epoch = self.epoch
-            member.assigned |= {node_id for node_id in target if not self._is_held(node_id, member)}
-
-    def waits_for_others(self, member: ConsumerMember) -> bool:
-        """Return whether other members still hold partitions of a member's target."""
-        missing = self.target.get(member.member_id, set()) - member.assigned
-        return any(self._is_held(one, member) for one in missing)
-
     def must_join(self, member: ConsumerMember) -> bool:
         """Return whether a classic member must rejoin: for a newer epoch, to give up partitions, or to get some."""
         is_complete = member.assigned == self.target.get(member.member_id, set())
@@ -263,25 +180,13 @@ class ConsumerGroup:
         classic = [dict(member.classic.protocols) for member in self.members.values() if member.classic is not None]
         return any(all(name in one for one in classic) for name, _ in protocols)
 
-    def is_classic_without(self, members: Collection[ConsumerMember]) -> bool:
+    def is_classic_without(self, members: Collection[ModernMember[Any]]) -> bool:
         """Return whether at least one of these members uses KIP-848, and all others (at least one) use the classic
         protocol.
         """
         others = [member for member in self.members.values() if member not in members]
-        is_new = any(member.classic is None for member in members)
+        is_new = not all(member.is_classic for member in members)
         return is_new and bool(others) and all(one.classic is not None for one in others)
-
-    def _is_held(self, topic_partition: TopicPartition, by_others_than: ConsumerMember) -> bool:
-        others = (member for member in self.members.values() if member is not by_others_than)
-        return any(topic_partition in one.assigned or topic_partition in one.revoking for one in others)
-
-    def expired(self, now: float) -> list[ConsumerMember]:
-        """Return the members whose deadline has passed."""
-        return [member for member in self.members.values() if member.time_is_over <= now]
-
-    def next_deadline(self) -> float:
-        """Return the earliest deadline of all members."""
-        return min((member.time_is_over for member in self.members.values()), default=inf)
 
 
 def pattern_problem(pattern: str | None) -> str:

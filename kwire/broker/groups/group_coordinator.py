@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Mapping
 from functools import partial
 from math import inf
+from typing import Any
 
 from ...cluster.assignors.members import TopicPartition
 from ...errors import DecodeError
@@ -22,12 +23,13 @@ from ..settings import Settings
 from .classic_group import Group
 from .classic_rebalance import ClassicRebalance
 from .committed_offsets import Commit
-from .consumer_group import ConsumerGroup, ConsumerMember, GroupState
+from .consumer_group import ConsumerGroup, ConsumerMember
 from .group_memory import LEAST_SIZE, GroupMemory
 from .group_migration import BOTH, CONSUMER_TYPE, DOWNGRADE, UPGRADE, downgrade_group, upgrade_group
 from .group_records import commit_row, group_rows
 from .group_restorer import GroupRestorer
-from .share_group import ShareGroup
+from .group_types import SHARE, STREAMS
+from .modern_group import GroupState, MemberT, ModernGroup, ModernMember
 
 MINUTE_MS = 60_000
 LEAST_MEMBER = 4096  # estimated bytes that later requests of a KIP-848 group's member add
@@ -92,7 +94,7 @@ class GroupCoordinator:
         for member in group.members.values():
             self.rebalancing.keep(group, member, now)
         for consumer in list(group.consumer.members.values() if group.consumer is not None else ()):
-            if consumer.revoking and consumer.classic is None:
+            if consumer.revoking and not consumer.is_classic:
                 consumer.revokes_until = now + consumer.rebalance_timeout
             self.keep_consumer(group, consumer, now)
 
@@ -212,7 +214,8 @@ class GroupCoordinator:
 
     def has_room_for_member(self, group: Group, size: int) -> bool:
         """Return whether there is room for another member of a group, of this size in bytes."""
-        return len(group.members) + len(group.pending) < self.settings.most_group_members and self.held.has_room(size)
+        most = min(self.settings.most_group_members, self.settings.classic_group_max_size)
+        return len(group.members) + len(group.pending) < most and self.held.has_room(size)
 
     def prolong(self, member_ids: Collection[str], seconds: float) -> None:
         """Extend the session deadlines of members."""
@@ -224,22 +227,26 @@ class GroupCoordinator:
                 if consumer.member_id in member_ids:
                     consumer.prolong(seconds)
 
-    def keep_consumer(self, group: Group, member: ConsumerMember, now: float) -> None:
-        """Record that a member of a KIP-848 group is alive: extend its session and set the timer."""
+    def keep_consumer(self, group: Group, member: ModernMember[Any], now: float) -> None:
+        """Record that a member of a group whose broker assigns is alive: extend its session and set the timer."""
         assert group.consumer is not None
         member.deadline = now + self._session_timeout(group, member)
         group.state = group.consumer.state
         self._wake_consumers(group, group.consumer)
 
-    def _session_timeout(self, group: Group, member: ConsumerMember) -> float:
-        if isinstance(group.consumer, ShareGroup):
-            return int(self._controller.group_configs_of(group.group_id)["share.session.timeout.ms"]) / 1000
-        if member.classic is not None:
+    def _session_timeout(self, group: Group, member: ModernMember[Any]) -> float:
+        if group.kind in (SHARE, STREAMS):
+            return int(self.configs_of(group.group_id)[f"{group.kind}.session.timeout.ms"]) / 1000
+        if isinstance(member, ConsumerMember) and member.classic is not None:
             return member.classic.session_timeout
         own = self._controller.group_configs.get(group.group_id, {}).get("consumer.session.timeout.ms")
         return self.settings.consumer_session_timeout if own is None else int(own) / 1000
 
-    def _wake_consumers(self, group: Group, consumer: ConsumerGroup) -> None:
+    def configs_of(self, group_id: str) -> dict[str, str]:
+        """Return all configs of a group, including defaults."""
+        return self._controller.group_configs_of(group_id)
+
+    def _wake_consumers(self, group: Group, consumer: ModernGroup[Any, Any]) -> None:
         """Set the timer to the earliest deadline of the members."""
         deadline = consumer.next_deadline()
         if deadline >= consumer.wakes:
@@ -249,7 +256,7 @@ class GroupCoordinator:
         consumer.wakes, consumer.timer = deadline, Parked(lambda over: self._expire_consumers(group, consumer))
         self._purgatory.park(consumer.timer, deadline)
 
-    def _expire_consumers(self, group: Group, consumer: ConsumerGroup) -> None:
+    def _expire_consumers(self, group: Group, consumer: ModernGroup[Any, Any]) -> None:
         consumer.timer = None
         consumer.wakes = inf
         now = self._purgatory.now
@@ -260,14 +267,14 @@ class GroupCoordinator:
             self._wake_consumers(group, consumer)
 
     def add_consumer(
-        self, consumer: ConsumerGroup, member: ConsumerMember, before: ConsumerMember | None
-    ) -> ConsumerMember | int:
-        """Add a member to a KIP-848 group; returns the member, or an error code.
+        self, consumer: ModernGroup[MemberT, Any], member: MemberT, before: MemberT | None
+    ) -> MemberT | int:
+        """Add a member to a group whose broker assigns; returns the member, or an error code.
 
         Args:
             consumer: the group's members.
             member: the new member.
-            before: the static member that the new member replaces, and whose partitions it gets; None if there is none.
+            before: the static member that the new member replaces, and whose target it gets; None if there is none.
         """
         is_full = before is None and len(consumer.members) >= self.settings.most_group_members
         if is_full or not self.held.has_room(LEAST_MEMBER + member.size):
@@ -276,42 +283,48 @@ class GroupCoordinator:
             del consumer.members[before.member_id]
             self.held.take(-before.size)
             consumer.target[member.member_id] = consumer.target.pop(before.member_id, set())
-            member.topics = before.topics
-            member.assignor = before.assignor
-            member.pattern = before.pattern
-            member.resolved = before.resolved
+            member.take_over(before)
         consumer.members[member.member_id] = member
         self.held.take(member.size)
         return member
 
-    def remove_consumers(self, group: Group, members: Collection[ConsumerMember], now: float) -> None:
-        """Remove members of a KIP-848 group; the others get their partitions with their next heartbeats.
+    def has_room_for(self, texts: Iterable[str], before: ModernMember[Any] | None) -> bool:
+        """Return whether a member of a group whose broker assigns may be described by some texts.
+
+        Args:
+            texts: what its heartbeat says, of variable size.
+            before: the member as it is; None if the heartbeat adds it.
+        """
+        size = LEAST_SIZE + sum(map(len, texts))
+        return self.held.has_room(size - before.size if before is not None else size + LEAST_MEMBER)
+
+    def remove_consumers(self, group: Group, members: Collection[ModernMember[Any]], now: float) -> None:
+        """Remove members of a group whose broker assigns; the others get what they had with their next heartbeats.
 
         If only classic members remain, the group becomes classic.
         """
         assert group.consumer is not None
         consumer = group.consumer
         is_last = self.ends_migration(consumer, members)
-        for member in members:
-            consumer.members.pop(member.member_id, None)
-            consumer.target.pop(member.member_id, None)
-            self.held.take(-member.size)
+        consumer.remove(members)
+        self.held.take(-sum(member.size for member in members))
         if is_last:
             self.downgrade(group, now)
             self.rebalancing.prepare(group, now)
             return
-        consumer.epoch += 1
+        consumer.bump()
         group.generation = consumer.epoch
         group.state = consumer.state
         self.remember(group)
         for act in self.on_empty if not consumer.members else ():
             act(group)
 
-    def ends_migration(self, consumer: ConsumerGroup, members: Collection[ConsumerMember]) -> bool:
+    def ends_migration(self, consumer: ModernGroup[Any, Any], members: Collection[ModernMember[Any]]) -> bool:
         """Return whether the group becomes classic without these members: all others are classic, and the policy allows
         it."""
         # Kafka: GroupMetadataManager.validateOnlineDowngradeWithFencedMembers
-        return consumer.is_classic_without(members) and self.settings.migration_policy in (BOTH, DOWNGRADE)
+        is_allowed = self.settings.migration_policy in (BOTH, DOWNGRADE)
+        return is_allowed and isinstance(consumer, ConsumerGroup) and consumer.is_classic_without(members)
 
     def upgrade(self, group: Group, now: float) -> bool:
         """Convert a classic group with members to a KIP-848 group; returns whether that was possible.
@@ -336,17 +349,25 @@ class GroupCoordinator:
             self.keep_consumer(group, one, now)
         return True
 
-    def begin_consumers(self, group: Group, consumer: ConsumerGroup) -> None:
-        """Convert a group without classic members to a KIP-848 group; it may have pending member ids."""
+    def begin_consumers(self, group: Group, consumer: ModernGroup[Any, Any]) -> None:
+        """Convert a group without classic members to one whose broker assigns; it may have pending member ids."""
         self.rebalancing.rest(group)
         group.begin_consumers(consumer)
 
     def end_consumers(self, group: Group) -> None:
-        """Convert a KIP-848 group without members to a new classic group."""
+        """Convert a group whose broker assigns, and without members, to a new classic group."""
         self._forget_timer(group)
         group.consumer = None
         group.generation = 0
         group.state = GroupState.EMPTY
+
+    def can_convert(self, group: Group) -> bool:
+        """Return whether a group can become one of another type: it is classic, or a streams group without members,
+        which becomes a new classic group."""
+        # Kafka: GroupMetadataManager.maybeDeleteEmptyStreamsGroup
+        if group.kind == STREAMS and group.consumer is not None and not group.consumer.members:
+            self.end_consumers(group)
+        return group.consumer is None
 
     def _forget_timer(self, group: Group) -> None:
         if group.consumer is not None and group.consumer.timer is not None:
@@ -355,7 +376,7 @@ class GroupCoordinator:
     def downgrade(self, group: Group, now: float) -> None:
         """Convert a group whose members all use the classic protocol to a classic group."""
         # Kafka: GroupMetadataManager.convertToClassicGroup
-        assert group.consumer is not None
+        assert isinstance(group.consumer, ConsumerGroup)
         consumer = group.consumer
         self._forget_timer(group)
         self.held.take(-sum(member.size for member in consumer.members.values()))

@@ -7,8 +7,9 @@ from collections.abc import Collection
 from ... import messages
 from ...protocol.nested import assignment_of, decode_assignment, decode_subscription, encode_assignment
 from .classic_group import Group, Member
-from .consumer_group import Assigned, ClassicProtocol, ConsumerGroup, ConsumerMember, GroupState, places_of
+from .consumer_group import Assigned, ClassicProtocol, ConsumerGroup, ConsumerMember, places_of
 from .group_memory import Protocols
+from .modern_group import GroupState
 
 CONSUMER_TYPE = "consumer"  # the protocol type of groups that can be converted
 BOTH, UPGRADE, DOWNGRADE, DISABLED = "bidirectional", "upgrade", "downgrade", "disabled"

@@ -13,8 +13,11 @@ from ..controller.topic import NO_TOPIC_ID, Topic
 from ..internal_topics import Written
 from .classic_group import Group
 from .committed_offsets import Commit
-from .consumer_group import Assigned, ConsumerGroup, ConsumerMember, GroupState
+from .consumer_group import Assigned, ConsumerGroup, ConsumerMember
+from .modern_group import GroupState
 from .share_group import ShareGroup
+from .streams_group import StreamsGroup
+from .streams_records import streams_rows
 
 COMMIT_VERSION = GROUP_VERSION = 4  # versions of OffsetCommitValue (4 adds topic ids) and GroupMetadataValue
 EXPIRING_VERSION = 1  # the only version of OffsetCommitValue with an expiry time
@@ -48,8 +51,10 @@ def group_rows(group: Group, find: Find, time_ms: int) -> Written:
     """
     if isinstance(group.consumer, ShareGroup):
         rows = _share_rows(group.group_id, group.consumer, find)
-    elif group.consumer is not None:
+    elif isinstance(group.consumer, ConsumerGroup):
         rows = _consumer_rows(group.group_id, group.consumer, find)
+    elif isinstance(group.consumer, StreamsGroup):
+        rows = streams_rows(group.group_id, group.consumer)
     else:
         rows = iter([_classic_row(group, time_ms)] if group.generation else [])
     return {key: value for key, value in rows if key is not None and value is not None}

@@ -11,11 +11,13 @@ from ...protocol.nested import CoordinatorRecord, decode_group_record
 from ..controller.topic import NO_TOPIC_ID
 from .classic_group import Group, Member
 from .committed_offsets import Commit
-from .consumer_group import Assigned, ClassicProtocol, ConsumerGroup, ConsumerMember, GroupState
+from .consumer_group import Assigned, ClassicProtocol, ConsumerGroup, ConsumerMember
 from .group_records import Find
 from .group_types import SHARE
+from .modern_group import GroupState
 from .share_group import ShareGroup
 from .share_partition import SharePartition
+from .streams_restorer import StreamsRestorer
 
 TargetEpochKey: TypeAlias = (
     "messages.ConsumerGroupTargetAssignmentMetadataKey | messages.ShareGroupTargetAssignmentMetadataKey"
@@ -58,6 +60,7 @@ class GroupRestorer:
     def __init__(self, make: Callable[[str], Group], find: Find) -> None:
         self._make = make
         self._find = find
+        self._streams = StreamsRestorer(make)
 
     def restore(self, values: Mapping[bytes, bytes], pending: Mapping[int, Mapping[bytes, bytes | None]]) -> None:
         """Restore the groups of one partition.
@@ -72,6 +75,8 @@ class GroupRestorer:
             "ShareGroupMetadataKey": 0,
             "ConsumerGroupMemberMetadataKey": 1,
             "ShareGroupMemberMetadataKey": 1,
+            "StreamsGroupMetadataKey": 0,
+            "StreamsGroupMemberMetadataKey": 1,
         }
         for key, value in sorted(found, key=lambda row: ranks.get(row[0].key.name or "", 2)):
             restore = self._restorers().get(key.key.name or "")
@@ -99,6 +104,7 @@ class GroupRestorer:
             "ShareGroupTargetAssignmentMemberKey": self._restore_target,
             "ShareGroupCurrentMemberAssignmentKey": self._restore_current,
             "ShareGroupStatePartitionMetadataKey": self._restore_state_partitions,
+            **self._streams.methods,
         }
 
     def _commit(self, key: messages.OffsetCommitKey, value: messages.OffsetCommitValue) -> Commit | None:

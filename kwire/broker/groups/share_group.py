@@ -7,7 +7,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from ...cluster.assignors.members import TopicPartition
-from .consumer_group import Assigned, ConsumerGroup, ConsumerMember, GroupState
+from .consumer_group import Assigned, ConsumerGroup, ConsumerMember
+from .group_types import SHARE
+from .modern_group import GroupState
 from .share_partition import SharePartition
 
 SIMPLE = "simple"  # the only assignor of share groups
@@ -29,6 +31,8 @@ class ShareGroup(ConsumerGroup):
     >>> [sorted(one) for one in group.target.values()]
     [[('t', 0)], [('t', 1)], [('t', 0), ('t', 1)]]
     """
+
+    kind = SHARE
 
     partitions: dict[TopicIdPartition, SharePartition] = field(default_factory=dict)
 

@@ -20,8 +20,8 @@ _NUMBERS = 1 << 31  # sequence numbers wrap around to 0
 
 @dataclass(slots=True)
 class ProducerState:
-    """The state of a producer: its epoch, its last batches as first and last sequence number and offset, and its last
-    timestamp.
+    """The state of a producer: its epoch, its last batches as first and last sequence number, offset and timestamp,
+    and its last timestamp.
 
     `coordinator_epoch` is the epoch in its last marker; -1 without one. `may_lack_batches` says that its last batch may
     have been deleted with the beginning of the log.
@@ -29,7 +29,7 @@ class ProducerState:
 
     epoch: int
     may_lack_batches: bool = False
-    batches: deque[tuple[int, int, int]] = field(default_factory=lambda: deque(maxlen=REMEMBERED))
+    batches: deque[tuple[int, int, int, int]] = field(default_factory=lambda: deque(maxlen=REMEMBERED))
     last_timestamp: int = -1
     coordinator_epoch: int = -1
 
@@ -70,7 +70,7 @@ class ProducerStateManager:
         if batch.producer_epoch > producer.epoch:
             return (ErrorCode.NONE if batch.base_sequence == 0 else ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER), None
         numbers = batch.base_sequence, _last(batch)
-        for first, last, offset in producer.batches:
+        for first, last, offset, _ in producer.batches:
             if (first, last) == numbers:
                 return ErrorCode.NONE, offset
         # Behind a marker with a new epoch (KIP-890) there is no batch yet, and the first one has number 0 (Kafka:
@@ -82,6 +82,13 @@ class ProducerStateManager:
         if batch.producer_id in self.open and not batch.is_transactional:
             return ErrorCode.INVALID_TXN_STATE, None
         return ErrorCode.NONE, None
+
+    def time_of(self, batch: RecordBatch) -> int:
+        """Return the timestamp of a batch that was appended before; -1 if it is not remembered."""
+        producer = self._known.get(batch.producer_id)
+        numbers = batch.base_sequence, _last(batch)
+        rows = producer.batches if producer is not None else ()
+        return next((timestamp for first, last, _, timestamp in rows if (first, last) == numbers), -1)
 
     def note(self, batch: RecordBatch) -> None:
         """Update the producer state for an appended batch."""
@@ -96,7 +103,7 @@ class ProducerStateManager:
         if batch.is_control:
             self._end(producer, batch)
         else:
-            producer.batches.append((batch.base_sequence, _last(batch), batch.base_offset or 0))
+            producer.batches.append((batch.base_sequence, _last(batch), batch.base_offset or 0, batch.max_timestamp))
             producer.last_timestamp = batch.max_timestamp
             if batch.is_transactional:
                 self.open.setdefault(batch.producer_id, batch.base_offset or 0)

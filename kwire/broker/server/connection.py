@@ -24,6 +24,7 @@ from ...protocol.frames.frame_memory import FrameMemoryShare
 from ...protocol.sasl.mechanisms import AuthenticationFailed
 from ...values import ErrorCode
 from .. import Node, Parked
+from ..api import ClosesConnection
 from ..fault_rules import FaultRule, FunctionFailed, Treatment
 from ..request_context import RequestContext
 from ..request_frames import ServedRequest, read_request, write_response
@@ -34,8 +35,8 @@ from .server_state import PORTION, ServerState
 
 TLS_HANDSHAKE = b"\x16\x03"  # what a client begins with
 PIECE = 1 << 18  # bytes per send: asyncio of Python 3.11 copies the bytes that the socket does not accept
-MOST_REQUEST = 16 << 20  # bytes of one request; a sixth of Kafka's, and batches may have 1 MiB
 MOST_UNAUTHENTICATED = 512 << 10  # bytes of a request before (sasl.server.max.receive.size)
+SMALL = 1 << 12  # bytes of a response that need not be counted as unsent
 SIZE = 4
 SECRETIVE = frozenset(("SaslHandshake", "SaslAuthenticate", "AlterUserScramCredentials"))  # and what follows them
 CHANCE = SystemRandom()  # one for all: it takes 2.5 kB
@@ -91,7 +92,7 @@ class ServedConnection(asyncio.BufferedProtocol):
     def __init__(self, serving: ServerState, node: Node) -> None:
         self.serving: ServerState = serving
         self.node: Node = node
-        self.frames: FrameJoiner = FrameJoiner(MOST_REQUEST)
+        self.frames: FrameJoiner = FrameJoiner(serving.cluster.settings.max_request_bytes)
         self.share: FrameMemoryShare = serving.memory.share()
         self.client_id: str = ""
         self.waits_since: float | None = time.monotonic()
@@ -108,6 +109,8 @@ class ServedConnection(asyncio.BufferedProtocol):
         self.transport: asyncio.Transport = transport
         self.number: int = self.serving.add(self)
         self.host: str = sys.intern(str((transport.get_extra_info("peername") or ("",))[0]))
+        if self.serving.has_too_many(self):  # Kafka: ConnectionQuotas.inc
+            transport.abort()
         settings, users = self.serving.cluster.settings, self.serving.cluster.controller.users
         principal = principal_of(transport.get_extra_info("peercert"))
         self.session: SaslSession = SaslSession(users, settings.sasl_mechanisms, CHANCE, settings.max_reauth, principal)
@@ -287,7 +290,7 @@ class ServedConnection(asyncio.BufferedProtocol):
         if self.session.has_failed:
             self.serving.note(f"{self.host}: SASL authentication failed; closed")
         elif self.session.is_authenticated:
-            self.frames.limit = MOST_REQUEST
+            self.frames.limit = self.serving.cluster.settings.max_request_bytes
         return not self.session.has_failed
 
     async def _treat(self, received: ServedRequest, request: RequestContext[Any], treatment: Treatment) -> bool:
@@ -340,8 +343,8 @@ class ServedConnection(asyncio.BufferedProtocol):
             response: Struct | Parked[Struct] | None = self.serving.cluster.handle(request)
             self.serving.settle()
             return await self._wait_for(response) if isinstance(response, Parked) else response
-        except FunctionFailed:
-            raise  # of a test's rule
+        except (FunctionFailed, ClosesConnection):
+            raise  # of a test's rule; or what Kafka does, too
         except Exception as error:
             return self._report_failure(request, error)
 
@@ -369,8 +372,15 @@ class ServedConnection(asyncio.BufferedProtocol):
         return response
 
     async def _send(self, data: bytes) -> None:
-        await self.serving.carry(self.node.node_id, len(data))
+        if self.serving.networks:
+            await self.serving.carry(self.node.node_id, len(data))
         self._record(data, is_request=False)
+        if len(data) <= SMALL and self.transport.get_write_buffer_size() == 0:  # the socket takes it at once, or soon
+            if self.transport.is_closing():
+                raise ConnectionResetError
+            if data:
+                self.transport.write(data)
+            return
         whole = memoryview(data)
         with self.serving.sending(self, len(data)):
             for at in range(0, len(data), PIECE):

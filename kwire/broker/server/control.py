@@ -30,6 +30,7 @@ from ..internal_topics import coordinator_of
 from ..node import LogDir, Node
 from .frame_recorder import FrameRecorder
 from .network import Network
+from .operation_arguments import check_arguments
 from .server_state import Note
 from .socket_server import SocketServer
 
@@ -84,11 +85,22 @@ class Control:
         return cls(SocketServer(cluster, keep, recorded=FrameRecorder() if is_recorded else None, tls=tls), noted)
 
     async def do(self, operation: str, arguments: Mapping[str, Any]) -> Any:
-        """Perform an operation by name and return its result; raises ValueError for an unknown name."""
+        """Perform an operation, see `begin`, and return its result."""
+        done = self.begin(operation, arguments)
+        return await done if inspect.isawaitable(done) else done
+
+    def begin(self, operation: str, arguments: Mapping[str, Any]) -> Any:
+        """Perform an operation by name and return its result, which is awaitable if the operation waits.
+
+        Raises:
+            ValueError: there is no such operation.
+            TypeError: it has no such argument, or one of another type.
+        """
         if operation not in OPERATIONS:
             raise ValueError(f"there is no operation {operation!r}; operations are {', '.join(sorted(OPERATIONS))}")
-        done = getattr(self, operation)(**arguments)
-        return await done if inspect.isawaitable(done) else done
+        method = getattr(self, operation)
+        check_arguments(method, arguments)
+        return method(**arguments)
 
     # Rules
 
@@ -208,7 +220,7 @@ class Control:
         """Create a topic."""
         controller = self._cluster.controller
         placed = dict(enumerate(assignment)) if assignment else controller.place(partitions, replication_factor)
-        controller.create(topic, placed, check_configs((configs or {}).items()))
+        controller.create(topic, placed, check_configs((configs or {}).items(), controller.configs.topic_definitions))
 
     def delete_topic(self, topic: str) -> None:
         """Delete a topic."""

@@ -22,7 +22,7 @@ from .handler_errors import HandlerFailures
 from .network import GOOD, Network
 
 PORTION = 1 << 16
-IDLE = 600.0  # seconds, Kafka's connections.max.idle.ms
+NO_LIMIT = 2**31 - 1  # the default of max.connections.per.ip
 MOST_AHEAD = 100 * 365 * 24 * 3600  # seconds by which the clock can be ahead of the machine's
 CHECKS = 1.0  # seconds between two checks of the log directories
 MOST_UNSENT = 128 << 20  # bytes of all answers that clients have not taken yet
@@ -52,7 +52,7 @@ class ServerState:
     Args:
         cluster: the cluster to serve. Nodes with port 0 get the port on which they listen.
         note: called with messages for the operator.
-        idle: seconds after which a connection that sends or reads nothing is closed.
+        idle: seconds after which a connection that sends or reads nothing is closed; by default as in the settings.
         recorded: keeps the frames read and written; by default no frames are kept.
         tls: the TLS settings, if clients must use TLS.
 
@@ -67,18 +67,18 @@ class ServerState:
         cluster: ServedCluster,
         note: Note,
         *,
-        idle: float = IDLE,
+        idle: float | None = None,
         recorded: FrameRecorder | None = None,
         tls: ssl.SSLContext | None = None,
     ) -> None:
         self.cluster: ServedCluster = cluster
         self.note: Note = note
         self.tls: ssl.SSLContext | None = tls
-        self.idle: float = idle
+        self.idle: float = cluster.settings.connections_max_idle if idle is None else idle
         self.recorded: FrameRecorder = recorded or FrameRecorder(0)
         self.networks: dict[int, Network] = {}
-        self.failures = HandlerFailures(note)
-        self.halted = asyncio.Event()
+        self.failures: HandlerFailures = HandlerFailures(note)
+        self.halted: asyncio.Event = asyncio.Event()
         self._network_changed = asyncio.Event()
         cluster.time_ms = self.wall_ms
         self._skew = 0.0  # seconds that the clock is ahead of the machine's
@@ -253,6 +253,13 @@ class ServerState:
         self.connections += 1
         self._clients.add(client)
         return self.connections
+
+    def has_too_many(self, client: ConnectedClient) -> bool:
+        """Return whether a new connection is one too many of its address (max.connections.per.ip)."""
+        most = self.cluster.settings.max_connections_per_ip
+        if most >= NO_LIMIT:
+            return False
+        return sum(one.host == client.host and one.node is client.node for one in self._clients) > most
 
     def remove(self, client: ConnectedClient) -> None:
         """Remove a closed connection and its state, unless the broker is stopped."""

@@ -67,10 +67,10 @@ def read_hex_text(text: str, file: str = "") -> HexText:
     candidates = [dialect for dialect in DIALECTS if lines and dialect.sign.search(joined)]
     _refuse_unreadable(lines, file)
     if not candidates:
-        tried = ", ".join(dialect.name for dialect in DIALECTS)
-        problem = "this text is not in a known form of hex"
         line = lines[0][0] if lines else 1
-        raise DumpError(problem, file=file, line=line, hint=f"tried: {tried}")
+        raise DumpError(
+            "not recognised as hex or base64", file=file, line=line, hint="kwire help input lists the forms"
+        )
     return _parse_by_candidates(candidates, lines, file)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from typing import Any
 
 from ...codecs.native import EndsState
 from ...errors import DecodeError
@@ -20,6 +21,9 @@ class TcpEnds(EndsState):
     """
 
     __slots__ = ()
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (self.connection, self.key, self.side)
 
     @property
     def client(self) -> str:
@@ -40,7 +44,7 @@ class TcpEnds(EndsState):
     @property
     def _texts(self) -> tuple[str, str]:
         if self.texts is None:
-            self.texts = format_endpoint(self.key, 0), format_endpoint(self.key, 1)
+            self.texts: Any = format_endpoint(self.key, 0), format_endpoint(self.key, 1)
         texts: tuple[str, str] = self.texts
         return texts
 

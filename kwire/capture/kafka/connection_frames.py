@@ -6,8 +6,10 @@ decode messages.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Set
 from struct import Struct
+from typing import Any
 
 from ...codecs.native import ConversationState
 from ...errors import DecodeError
@@ -17,7 +19,16 @@ from ...protocol.frames.stream_faults import BareToken, CutShort, Fragment, NoFr
 from ...protocol.frames.stream_faults import Gap as GapFault
 from ..tcp.connection import Portion, StreamGap, TcpConnection, Unseen
 from .captured_frames import TcpEnds
-from .frame_recognition import FAR, NO, REQUESTS, RESERVED_IDS, SHORT, AwaitedResponses, FrameRecogniser, FrameVerdict
+from .frame_recognition import (
+    FAR,
+    NO,
+    RESERVED_IDS,
+    SHORT,
+    AwaitedResponses,
+    FrameRecogniser,
+    FrameVerdict,
+    requests_pattern,
+)
 from .frame_search import FrameSearch
 from .frame_splitter import FrameSplitter, StreamCut
 
@@ -64,6 +75,19 @@ class KafkaConnection(ConversationState):
     ends: TcpEnds
     readers: tuple[FrameReader, FrameReader]  # one for responses, one for requests
     general: _GeneralState | None
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Pickle the state from which another process continues."""
+        facts = self.recogniser, self.connection, self.client, self.ends, self.readers, self.tokens, self.client_id
+        return type(self), (), (*facts, self.general, self.newest, self.answered, self.expected(IN_FLIGHT), self.apis)
+
+    def __setstate__(self, state: tuple[Any, ...]) -> None:
+        self.recogniser, self.connection, self.client, self.ends, self.readers, *others = state
+        self.tokens, self.client_id, self.general, self.newest, self.answered, in_flight, apis = others
+        for api, correlation_id in in_flight:
+            self.expect(api, correlation_id)
+        for api_number in apis:
+            self.add_api(int.from_bytes(api_number, "big", signed=True))
 
     @property
     def _general(self) -> _GeneralState:
@@ -117,6 +141,8 @@ class KafkaConnection(ConversationState):
         if isinstance(event, Portion):
             if not direction.synced:
                 self._prepare(len(event.data))
+            elif not direction.buffered and direction.reader.offset != event.offset:
+                direction.reader.restart(event.offset)  # the connection goes on after its end, or begins late
             cuts = direction.feed(event.data)
         else:
             self._prepare(direction.buffered)
@@ -150,7 +176,7 @@ class KafkaConnection(ConversationState):
             self.expect(*TOKEN)
             return BareToken(len(data))
         if len(data) < 12:
-            self.tokens = False
+            self.tokens: bool = False
             return None
         api, correlation_id = _INTS(data, 4)  # also present in truncated frames
         self._note_api(data, api)
@@ -195,12 +221,11 @@ class KafkaConnection(ConversationState):
 
         Return whether it answers a SASL token.
         """
-        expected = self.expected(IN_FLIGHT)
-        for index, (_, awaited) in enumerate(expected):
-            if awaited == correlation_id is not None:
-                self.settle(index + 1)
-                return False
-        token = bool(expected) and expected[0] == TOKEN
+        position = -1 if correlation_id is None else self.position_of(correlation_id)
+        if position >= 0:
+            self.settle(position + 1)
+            return False
+        token = self.expected(1) == [TOKEN]
         if (token or self.tokens) and not self._may_follow_newest(correlation_id):
             self.settle(int(token))
             return True
@@ -228,13 +253,23 @@ class KafkaConnection(ConversationState):
         self._general.awaited = AwaitedResponses(apis_by_id, self.apis, self.answered, self.newest)
 
     def _search_request(self) -> FrameSearch:
-        return FrameSearch(lambda: REQUESTS, self._judge_request)
+        find = self.recogniser.find_request if self.recogniser.is_native else None
+        return FrameSearch(requests_pattern, self._judge_request, find)
 
     def _judge_request(self, data: bytearray, position: int, packets: Set[int]) -> FrameVerdict:
         return self.recogniser.judge_request(data, position, packets, self.client_id)
 
     def _search_response(self) -> FrameSearch:
-        return FrameSearch(lambda: self._general.awaited.pattern, self._judge_response)
+        find = self._find_response if self.recogniser.is_native else None
+        return FrameSearch(self._response_pattern, self._judge_response, find)
+
+    def _response_pattern(self) -> re.Pattern[bytes]:
+        return self._general.awaited.pattern
+
+    def _find_response(
+        self, data: bytearray, position: int, stop: int, packets: set[int], waiting: list[tuple[int, int, int]]
+    ) -> int:
+        return self.recogniser.find_response(data, position, stop, packets, waiting, self._general.awaited)
 
     def _judge_response(self, data: bytearray, position: int, packets: Set[int]) -> FrameVerdict:
         return self.recogniser.judge_response(data, position, packets, self._general.awaited)

@@ -4,14 +4,19 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Set
-from typing import NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from ...codecs.message_codec import codec_in
+from ...codecs.message_codec import Codec, codec_in
+from ...codecs.native import AVAILABLE
 from ...errors import TrailingBytes
 from ...protocol import LEAST, LIMIT, Frame, FrameDecoder, Request, Response, Source, Undecodable
+from ...protocol.headers.api_versions_downgrade import may_be_downgraded
 from ...protocol.headers.header_versions import header_version_for
 from ...runtime.lazy_patterns import lazy_pattern
-from ...schema.catalog import Catalog, catalog_for
+from ...schema.catalog import Catalog, catalog_for, catalog_of
+
+if TYPE_CHECKING or AVAILABLE:
+    from ...codecs.native import next_request, next_response
 
 # How much a header resembles that of a request. SHORT: too few bytes. WEAK: no client id. FAIR: a client id, but the
 # api is Produce, which many responses resemble: the correlation id looks like api key 0 and a version, followed by a
@@ -31,6 +36,13 @@ LONGEST_UNLIKELY = 1 << 20  # largest frame that is buffered on weak evidence, i
 PROOFS_AT_FIRST, _BYTES_PER_PROOF = 256, 128
 LOOKS_AT_FIRST, _BYTES_PER_LOOK = 4096, 64
 _KNOWN_AT_MOST = 8192  # number of stored (api key, version) pairs
+_PROOFS_AT_MOST = 256  # number of stored decoders
+NO_TAGS = b"\0"  # of a header (KIP-482)
+
+
+def requests_pattern() -> re.Pattern[bytes]:
+    """Return the pattern of a request's first bytes, as `FrameSearch` takes it."""
+    return REQUESTS
 
 
 class FrameVerdict(NamedTuple):
@@ -89,18 +101,38 @@ class AwaitedResponses(NamedTuple):
         return re.compile(_SIZE + rb"(?:" + any_of + rb")[\x00-\xff]{2})")
 
 
+class _ResponseProof(NamedTuple):
+    """What decodes the responses of an api; `before_body` is the rest of a usual header after the correlation id."""
+
+    api_key: int
+    codec: Codec[Any]
+    before_body: bytes
+    decoder: FrameDecoder
+
+
 class FrameRecogniser:
     """Recognises frames in bytes.
 
     Args:
         catalog: the specs to use; by default those of Kafka's releases.
         gives_zookeeper: whether to return each packet of a ZooKeeper connection as a frame with a fault.
+        is_native: whether the engine finds the positions at which a frame may start.
     """
 
-    def __init__(self, catalog: Catalog | None = None, gives_zookeeper: bool = False) -> None:
+    def __init__(
+        self, catalog: Catalog | None = None, gives_zookeeper: bool = False, *, is_native: bool = False
+    ) -> None:
         self.gives_zookeeper: bool = gives_zookeeper
-        self.catalog: Catalog = catalog or catalog_for()
+        self.is_native: bool = is_native
+        specs = catalog or catalog_for()
+        # A newer client than the release sends Kafka's frames too: it negotiates by them (KIP-511).
+        self.catalog: Catalog = catalog_of(specs.layers, specs.profile, None)
+        layers = self.catalog.layers
+        self._keys = {key for layer in layers for key, name in layer.keys if name == "request"}  # of apis
         self._headers: dict[bytes, int | None] = {}  # api key and version -> header version; None if unknown
+        self._request_decoder = FrameDecoder(self.catalog, salvage=False)
+        self._request_codecs: dict[bytes, Codec[Any]] = {}  # by api key and version
+        self._proofs: dict[bytes, _ResponseProof | None] = {}  # by api key and version
         self.proofs: int = PROOFS_AT_FIRST  # how many more frames may be decoded as proof
         self.looks: int = LOOKS_AT_FIRST  # how many more positions inside packets may be examined
 
@@ -139,15 +171,39 @@ class FrameRecogniser:
             self._headers[pair] = None if spec is None else header_version_for(spec, version)
         return self._headers[pair]
 
+    def find_request(
+        self, data: bytearray, position: int, stop: int, packets: set[int], waiting: list[tuple[int, int, int]]
+    ) -> int:
+        """Return the next position in a range that `judge_request` might accept, or -1."""
+        position, self.looks = next_request(
+            data, position, stop, packets, waiting, self._keys, self._headers, self.looks
+        )
+        return position
+
+    def find_response(
+        self,
+        data: bytearray,
+        position: int,
+        stop: int,
+        packets: set[int],
+        waiting: list[tuple[int, int, int]],
+        awaited: AwaitedResponses,
+    ) -> int:
+        """Return the next position in a range that `judge_response` might accept, or -1."""
+        in_flight, _, answered, newest = awaited
+        position, self.looks = next_response(
+            data, position, stop, packets, waiting, in_flight, answered, newest, RESERVED_IDS, self.looks
+        )
+        return position
+
     def proves_request(self, data: bytes) -> bool:
         """Whether a complete frame decodes as a request up to its last byte.
 
         An ApiVersions request may end with zeros.
         """
-        decoder = FrameDecoder(self.catalog, salvage=False)
-        if not self._may_prove():
+        if not self._may_prove() or self._has_invalid_body(data):
             return False
-        result = decoder.decode(Frame(data, Source(direction="request")))
+        result = self._request_decoder.decode_alone(Frame(data, Source(direction="request")))
         return isinstance(result, Request) or (
             # librdkafka appends an empty array to ApiVersions requests, which have no fields before version 3.
             isinstance(result, Undecodable)
@@ -157,14 +213,43 @@ class FrameRecogniser:
             and result.error.have == len(EMPTY_ARRAY)
         )
 
+    def _has_invalid_body(self, data: bytes) -> bool:
+        """Whether the body of a request is refused; False if that takes more than a look at a usual header."""
+        api, head = data[4:8], self._header_version(data[4:8])
+        if head is None or api[:2] == API_VERSIONS:
+            return False
+        if api not in self._request_codecs:
+            spec = self.catalog.find(int.from_bytes(api[:2], "big"), "request", int.from_bytes(api[2:], "big"))
+            assert spec is not None  # it has a header
+            self._request_codecs[api] = codec_in(self.catalog, spec.name, int.from_bytes(api[2:], "big"))
+        start = 12 if head == 0 else 14 + max(0, int.from_bytes(data[12:14], "big", signed=True))
+        if head > 1 and not data.startswith(NO_TAGS, start):
+            return False
+        return not self._request_codecs[api].is_valid(data, start + (head > 1))
+
     def proves_response(self, data: bytes, api: bytes) -> bool:
         """Whether a complete frame decodes as a response of an api, given as key and version."""
-        api_key, version = int.from_bytes(api[:2], "big"), int.from_bytes(api[2:], "big")
-        spec = self.catalog.find(api_key, "response", version)
-        if spec is None:
+        proof = self._proof_of(api)
+        if proof is None or not self._may_prove():
             return False
-        decoder = FrameDecoder(self.catalog, salvage=False, answers=codec_in(self.catalog, spec.name, version))
-        return self._may_prove() and isinstance(decoder.decode(Frame(data, Source(direction="response"))), Response)
+        if data.startswith(proof.before_body, 8) and not may_be_downgraded(proof.api_key, data):
+            return proof.codec.is_valid(data, 8 + len(proof.before_body))
+        return isinstance(proof.decoder.decode_alone(Frame(data, Source(direction="response"))), Response)
+
+    def _proof_of(self, api: bytes) -> _ResponseProof | None:
+        """Return what decodes the responses of an api, given as key and version; None if the api is unknown."""
+        if api not in self._proofs:
+            if len(self._proofs) > _PROOFS_AT_MOST:
+                self._proofs.clear()
+            self._proofs[api] = None
+            api_key, version = int.from_bytes(api[:2], "big"), int.from_bytes(api[2:], "big")
+            spec = self.catalog.find(api_key, "response", version)
+            if spec is not None:
+                codec = codec_in(self.catalog, spec.name, version)
+                decoder = FrameDecoder(self.catalog, salvage=False, answers=codec)
+                before_body = NO_TAGS if header_version_for(codec.spec, version) else b""
+                self._proofs[api] = _ResponseProof(api_key, codec, before_body, decoder)
+        return self._proofs[api]
 
     def judge_request(self, data: bytearray, position: int, packets: Set[int], client: bytes | None) -> FrameVerdict:
         """Decide whether a request starts at a position.

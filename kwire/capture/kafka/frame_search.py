@@ -12,18 +12,27 @@ PACKETS = 4096  # packets whose start position is stored
 HEADER = 8  # bytes needed to examine a candidate
 
 
+# Returns the first position in a range at which a frame may start, or -1. Receives the bytes, the start and the end of
+# the range, the positions at which packets start, and a list for candidates that wait for more bytes.
+Finder = Callable[[bytearray, int, int, set[int], list[tuple[int, int, int]]], int]
+
+
 class FrameSearch:
     """Searches for the start of a frame.
 
     Args:
         pattern: matches the first bytes of a frame; zero-width.
         judge: decides whether a frame starts at a position of the bytes, given the positions at which packets start.
+        find: finds the positions to judge, faster than the pattern: it omits those that the judge would refuse.
     """
 
     def __init__(
-        self, pattern: Callable[[], re.Pattern[bytes]], judge: Callable[[bytearray, int, Set[int]], FrameVerdict]
+        self,
+        pattern: Callable[[], re.Pattern[bytes]],
+        judge: Callable[[bytearray, int, Set[int]], FrameVerdict],
+        find: Finder | None = None,
     ) -> None:
-        self.pattern, self.judge = pattern, judge
+        self.pattern, self.judge, self.find = pattern, judge, find
         self._packets: set[int] = set()
         self._seen = 0  # all positions before this one were examined
         self._waiting: list[tuple[int, int, int]] = []  # bytes needed, position, likelihood
@@ -40,19 +49,30 @@ class FrameSearch:
         Args:
             data: all bytes since the last frame that was found, except `drop`ped bytes.
         """
-        starts = [position for position in self._take_due(data) if self._is_start(data, position)] + self._confirmed
+        due = (position for position in self._take_due(data) if self._is_still_possible(data, position))
+        starts = [position for position in due if self._is_start(data, position)] + self._confirmed
         self._confirmed = []
         start = self._seen
         self._seen = max(self._seen, len(data) - HEADER + 1)
-        for match in self.pattern().finditer(data, start):
-            if starts:
-                break
-            if self._is_start(data, match.start()):
-                starts.append(match.start())
+        find = self.find or self._find_by_pattern()
+        while not starts and (start := find(data, start, len(data), self._packets, self._waiting)) >= 0:
+            if self._is_start(data, start):
+                starts.append(start)
+            start += 1
+        self._forget_candidates()
         if not starts or self._is_inside(min(starts)):
             self._confirmed = starts
             return None
         return min(starts)
+
+    def _find_by_pattern(self) -> Finder:
+        search = self.pattern().search
+
+        def find(data: bytearray, start: int, stop: int, packets: set[int], waiting: list[tuple[int, int, int]]) -> int:
+            match = search(data, start)
+            return -1 if match is None else match.start()
+
+        return find
 
     def _is_inside(self, position: int) -> bool:
         """Whether a position is inside a likely frame whose end has not arrived."""
@@ -73,13 +93,20 @@ class FrameSearch:
         self._waiting = [candidate for candidate in self._waiting if candidate[0] > len(data)]
         return due
 
+    def _is_still_possible(self, data: bytearray, position: int) -> bool:
+        """Whether a candidate need not be refused now that more bytes have arrived."""
+        return self.find is None or self.find(data, position, position + 1, self._packets, self._waiting) >= 0
+
     def _is_start(self, data: bytearray, position: int) -> bool:
         verdict = self.judge(data, position, self._packets)
         if verdict.stop:
             self._waiting.append((max(verdict.stop, len(data) + 1), position, verdict.likely))
-            self._waiting.sort()
-            del self._waiting[AT_MOST:]
         return verdict.sure
+
+    def _forget_candidates(self) -> None:
+        """Keep the candidates that need the fewest bytes."""
+        self._waiting.sort()
+        del self._waiting[AT_MOST:]
 
     @property
     def passed(self) -> int:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Set
 
 from ...protocol import LEAST, LIMIT
-from .frame_recognition import FAIR, FAR, NEVER, NO, REQUESTS, SHORT, WEAK, FrameRecogniser, FrameVerdict
+from .frame_recognition import FAIR, FAR, NEVER, NO, SHORT, WEAK, FrameRecogniser, FrameVerdict, requests_pattern
 from .frame_search import FrameSearch
 from .other_protocols import zookeeper_may_answer
 
@@ -30,7 +30,7 @@ class StreamHead:
         self.refuted: bool = False
         self._packets: list[int] = []  # where the first packets start
         self._request = 0  # where the first request starts
-        self._search = None if whole else FrameSearch(lambda: REQUESTS, self._judge)
+        self._search = None if whole else FrameSearch(requests_pattern, self._judge)
 
     def add(self, data: bytes) -> None:
         """Add the next bytes."""
@@ -53,7 +53,7 @@ class StreamHead:
     def may_ask(self) -> bool:
         """Whether there is a request without a client id that decodes."""
         if not self.whole:
-            asks = self._find_request(FrameSearch(lambda: REQUESTS, self._judge_all), final=False)
+            asks = self._find_request(FrameSearch(requests_pattern, self._judge_all), final=False)
             # Frames before it would not be requests.
             return asks and not self._is_blank() and not self._has_chain(self._request)
         return (

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import msgspec
 
 from ...errors import DecodeError, Tolerated
+from ...runtime.former_dataclasses import was_dataclass
 from .log_batch import LogBytes
 
 MOST_TEXT = 1 << 26  # the largest checkpoint, in bytes: half a million partitions with the longest names
@@ -81,8 +81,8 @@ Value = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class DiskEntry:
+@was_dataclass
+class DiskEntry(msgspec.Struct, frozen=True):
     """One entry of a file on a broker's disk.
 
     Attributes:

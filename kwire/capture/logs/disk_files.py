@@ -9,9 +9,11 @@ from __future__ import annotations
 import re
 import struct
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
+
+import msgspec
 
 from ...codecs.records.crc32c import crc32c
+from ...runtime.former_dataclasses import was_dataclass
 from ...runtime.lazy_patterns import lazy_pattern
 from .checkpoint_files import EPOCH_LINE, OFFSET_LINE, CheckpointReader, build_epoch_start, build_partition_offset
 from .disk_entry import BadDiskFile, DiskItem
@@ -37,8 +39,8 @@ _PROPERTY_BEGINS = b"#vcbnd"  # a comment, or the first letter of a property
 _PROPERTY = lazy_pattern(rb"^(version|cluster\.id|broker\.id|node\.id|directory\.id)=", re.MULTILINE)
 
 
-@dataclass(frozen=True, slots=True)
-class DiskKind:
+@was_dataclass
+class DiskKind(msgspec.Struct, frozen=True):
     """A kind of file: its reader, and whether the file may be empty."""
 
     name: str
@@ -147,8 +149,8 @@ def _limit_size(portions: Iterable[bytes]) -> Iterator[bytes]:
         yield portion
 
 
-@dataclass(frozen=True, slots=True)
-class DiskFile:
+@was_dataclass
+class DiskFile(msgspec.Struct, frozen=True):
     """A file on a broker's disk: its kind, its path, and its entries, which can be iterated once."""
 
     kind: str

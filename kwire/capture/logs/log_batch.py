@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field, replace
+
+import msgspec
 
 from ...codecs.records import LIMIT, Record, RecordBatch, UndecodableRecords
 from ...errors import DecodeError
 from ...protocol.nested import ControlRecord, CoordinatorRecord, FramedRecord
+from ...runtime.former_dataclasses import was_dataclass
 from ...schema.sensitive_fields import Hidden
 from .log_topic import DecodedRecord
 
 Message = ControlRecord | CoordinatorRecord | FramedRecord
 
 
-@dataclass(frozen=True, slots=True)
-class LogBytes:
+@was_dataclass
+class LogBytes(msgspec.Struct, frozen=True):
     """Bytes of a log that could not be read.
 
     Attributes:
@@ -36,11 +38,11 @@ class LogBytes:
 
     def extend(self, count: int) -> LogBytes:
         """Return these zeros joined with following zeros."""
-        return replace(self, count=self.count + count)
+        return msgspec.structs.replace(self, count=self.count + count)
 
 
-@dataclass(frozen=True, slots=True)
-class LogRecord:
+@was_dataclass
+class LogRecord(msgspec.Struct, frozen=True):
     """A record of a log.
 
     Attributes:
@@ -58,8 +60,8 @@ class LogRecord:
     batch: LogBatch
 
 
-@dataclass(frozen=True, slots=True)
-class LogBatch:
+@was_dataclass
+class LogBatch(msgspec.Struct, frozen=True):
     """A batch of a log.
 
     Attributes:
@@ -74,7 +76,7 @@ class LogBatch:
     topic: str | None
     file: str
     read: Callable[[RecordBatch, Record], DecodedRecord]
-    faults: list[DecodeError] = field(default_factory=list)
+    faults: list[DecodeError] = msgspec.field(default_factory=list)
 
     def entries(self, *, salvage: bool = True, limit: int = LIMIT) -> Iterator[LogRecord | LogBytes]:
         """Yield the records, one by one.

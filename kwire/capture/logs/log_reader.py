@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import replace
 from pathlib import Path
+
+from msgspec.structs import replace
 
 from ...codecs.records import Record, RecordBatch
 from ...protocol.nested.topic_record_types import METADATA

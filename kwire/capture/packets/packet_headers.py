@@ -171,9 +171,9 @@ def _parse_tcp(packet: Packet, key: bytes, at: int, stop: int) -> Segment | str:
     # Bounded by the length of the packet: a larger length in the IP header is damage, and would count as missing bytes.
     stop = max(start, min(stop, max(packet.length, len(data))))
     payload = data[start:stop]
-    return Segment(
-        key, sequence, acknowledgement, flags & 0xFF, payload, stop - start - len(payload), packet.nanoseconds
-    )
+    window = int.from_bytes(data[at + 14 : at + 16], "big") if at + 16 <= len(data) else None
+    missing = stop - start - len(payload)
+    return Segment(key, sequence, acknowledgement, flags & 0xFF, payload, missing, packet.nanoseconds, window)
 
 
 LINKS: dict[int, Callable[[Packet], Segment | str]] = {

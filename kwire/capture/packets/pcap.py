@@ -6,7 +6,9 @@ https://www.ietf.org/archive/id/draft-ietf-opsawg-pcap-04.html. Does not parse p
 from __future__ import annotations
 
 import re
+import sys
 from collections.abc import Iterator, Sequence
+from itertools import chain
 from struct import Struct, pack
 from typing import Any
 
@@ -51,11 +53,14 @@ class PcapReader:
         link: the link type. These three are known after the first packet.
         interfaces: the same values as the only interface.
         may_grow: whether the file may still grow; an incomplete record at the end is then not an error.
+        stop: the position in the file from which on no record is read; increase it and iterate again to go on.
 
     Iterating raises DumpError if the file header is incomplete.
     """
 
-    order, tick, link = "", 0, -1
+    order: str = ""
+    tick: int = 0
+    link: int = -1
     interfaces: Sequence[Interface] = ()
 
     def __init__(
@@ -65,6 +70,7 @@ class PcapReader:
         self.file: str = file
         self.looks_ahead: bool = looks_ahead
         self.may_grow: bool = False
+        self.stop: int = sys.maxsize
         self._skipper = Skipper(self.cursor)
         self._time: int | None = None  # seconds of the last packet with a credible time
 
@@ -84,6 +90,27 @@ class PcapReader:
         self.link = link & 0xFFFF
         self.interfaces = (Interface(self.link, SECOND // self.tick),)
         self._most = max(snap if snap <= LONGEST else 0, USUAL)
+
+    @property
+    def position(self) -> tuple[Any, ...]:
+        """The position between two records, and what the reader knows there; `go_on` continues from it."""
+        return self.cursor.offset, self._time
+
+    @classmethod
+    def go_on(cls, head: bytes, portions: Iterator[bytes], file: str, position: tuple[Any, ...]) -> PcapReader:
+        """Return a reader that continues at the `position` of another one.
+
+        Args:
+            head: the first bytes of the file.
+            portions: the bytes of the file from the position on.
+            file: the name of the file.
+            position: the position.
+        """
+        offset, time = position
+        reader = cls(chain([head[:FILE_HEADER]], portions), file, offset - FILE_HEADER, looks_ahead=True)
+        reader.begin()
+        reader.note_time(time)
+        return reader
 
     def split_off(self, record: bytes) -> tuple[bytes, bytes]:
         """Return the header that must precede a record in a file of its own, and the record."""
@@ -135,6 +162,8 @@ class PcapReader:
         self.begin()
         if self._skipper.is_skipping:
             return self._skipper.take()
+        if cursor.offset >= self.stop:
+            raise StopIteration
         if cursor.left < RECORD_HEADER and not cursor.fill(RECORD_HEADER):
             return self._skip_damage(0, None)
         seconds, ticks, captured, length = self._unpack(cursor.data, cursor.pos)

@@ -7,6 +7,7 @@ packets; `pcapng_blocks` parses the blocks.
 from __future__ import annotations
 
 import re
+import sys
 from collections.abc import Iterable, Iterator, Sequence
 from struct import calcsize, pack, unpack_from
 from typing import Any
@@ -49,6 +50,7 @@ class PcapngReader:
         self.file: str = file
         self.looks_ahead: bool = looks_ahead
         self.may_grow: bool = False
+        self.stop: int = sys.maxsize
         self.order: str = "<"
         self.interfaces: list[Interface] = []
         self._skipper = Skipper(self.cursor)
@@ -76,6 +78,20 @@ class PcapngReader:
             self.interfaces,
             self._has_skipped and not self.interfaces,
         )
+
+    @property
+    def position(self) -> tuple[Any, ...]:
+        """See `PcapReader.position`."""
+        return self.cursor.offset, self.order, list(self.interfaces), self._has_skipped
+
+    @classmethod
+    def go_on(cls, head: bytes, portions: Iterator[bytes], file: str, position: tuple[Any, ...]) -> PcapngReader:
+        """See `PcapReader.go_on`."""
+        offset, order, interfaces, has_skipped = position
+        reader = cls(portions, file, offset, looks_ahead=True)
+        reader.begin_section(order, interfaces)
+        reader._has_skipped = has_skipped
+        return reader
 
     @property
     def header(self) -> bytes:
@@ -139,6 +155,8 @@ class PcapngReader:
         cursor = self.cursor
         if self._skipper.is_skipping:
             return self._skipper.take()
+        if cursor.offset >= self.stop:
+            raise StopIteration
         if not cursor.fill(LEAST):
             return self._skip_damage(0)
         order = self._byte_order_at(0)

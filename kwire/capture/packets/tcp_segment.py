@@ -14,7 +14,8 @@ class Segment(msgspec.Struct, frozen=True, gc=False):
     """A TCP segment.
 
     `key` holds both addresses, then both ports, source first; `payload` is the captured part of the payload, and
-    `missing` is the number of payload bytes that were not captured.
+    `missing` is the number of payload bytes that were not captured. `window` is the window field, without the scale
+    that the SYN may have announced; None if it was not captured.
     """
 
     key: bytes
@@ -24,6 +25,7 @@ class Segment(msgspec.Struct, frozen=True, gc=False):
     payload: bytes
     missing: int
     nanoseconds: int | None
+    window: int | None = None
 
     @property
     def source(self) -> str:

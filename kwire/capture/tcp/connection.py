@@ -7,14 +7,15 @@ size.
 
 Source: RFC 9293 (TCP). A capture shows both endpoints and may lack packets, so no segment is refused here as an
 endpoint refuses it (section 3.10.7): what does not fit is buffered, or is a gap.
+
+This is the reference; the native engine has the same methods (`tcp_connections.pxi`).
 """
 
 from __future__ import annotations
 
 import msgspec
 
-from ...codecs.native import ConnectionState
-from ..packets.tcp_segment import ACK, FIN, RST, SYN, Segment, format_endpoint
+from ..packets.tcp_segment import ACK, FIN, RST, SYN, Segment
 from .stream_reassembly import MASK, WINDOW, HalfConnection, StreamSegment
 
 # Waiting periods in packets of the connection, and in nanoseconds: captures of several queues or interfaces are
@@ -72,12 +73,11 @@ class Ended(msgspec.Struct, frozen=True, gc=False):
 Event = Portion | StreamGap | Unseen | Finished | Ended
 
 
-class TcpConnection(ConnectionState):
-    """A TCP connection.
+class TcpConnection:
+    """A TCP connection; `key` is the key of its first segment.
 
     Attributes:
         number: the number of the connection, from 0, in the order of first packets.
-        ends: address and port of side 0 and of side 1, as text.
         opener: the side that sent the SYN; None if it was not captured.
         closed: whether both sides have finished, or one side has reset the connection.
         calm: whether nothing is buffered, both streams have started, and no gap must be reported.
@@ -87,13 +87,24 @@ class TcpConnection(ConnectionState):
         unseen: for each side, the offset of the last `Unseen` event.
     """
 
-    __slots__ = ()
-    halves: tuple[HalfConnection, HalfConnection]
+    def __init__(self, number: int, key: bytes) -> None:
+        self.number: int = number
+        self.key: bytes = key
+        self.opener: int | None = None
+        self.closed: bool = False
+        self.calm: bool = False
+        self.last: int | None = None
+        self.newest: int = 0
+        self.packets: int = 0
+        self.unseen: tuple[int, int] = (-1, -1)
+        first, second = HalfConnection(0, self), HalfConnection(1, self)
+        first.peer, second.peer = second, first
+        self.halves: tuple[HalfConnection, HalfConnection] = (first, second)
 
-    @property
-    def ends(self) -> tuple[str, str]:
-        """Both endpoints as `ip:port`, side 0 first."""
-        return format_endpoint(self.key, 0), format_endpoint(self.key, 1)
+    def release(self) -> None:
+        """Break reference cycles, so that both halves are freed immediately instead of by the garbage collector."""
+        for half in self.halves:
+            half.__dict__.clear()
 
     @property
     def is_closing(self) -> bool:
@@ -165,9 +176,7 @@ class TcpConnection(ConnectionState):
             return []
         events = self._release()
         while overdue := [half for half in self.halves if self._is_overdue(half, now, idle)]:
-            for half in overdue:
-                self._excuse(half)
-            events += self._release(is_over=idle)
+            self._give_up(overdue, events, is_over=idle)
         self.calm = not any(half.pieces or not half.begun or half.late for half in self.halves)
         return events
 
@@ -195,16 +204,20 @@ class TcpConnection(ConnectionState):
     def force(self, *, is_over: bool = False) -> list[Event]:
         """Return all buffered data as events; `is_over` means that no more packets will come."""
         events: list[Event] = []
-        while buffered := self.held:
-            for half in self.halves:
-                if half.pieces:
-                    self._excuse(half)
-            events += self._release(is_over=is_over)
-            for half in self.halves:
-                if self.held == buffered and half.pieces:  # sequence numbers are inconsistent
-                    self._report_gap(half, half.hole(), half.pieces[0].nanoseconds, events)
-                    half.pieces[0].need = None
+        while self.held:
+            self._give_up([half for half in self.halves if half.pieces], events, is_over=is_over)
         return events
+
+    def _give_up(self, waiting: list[HalfConnection], events: list[Event], *, is_over: bool) -> None:
+        """Stop waiting for what comes before the first buffered bytes of some sides, and return what is then ready."""
+        buffered = self.held
+        for half in waiting:
+            self._excuse(half)
+        events += self._release(is_over=is_over)
+        for half in waiting:
+            if self.held == buffered:  # sequence numbers are inconsistent: no bytes will be what these acknowledge
+                self._report_gap(half, half.hole(), half.pieces[0].nanoseconds, events)
+                half.pieces[0].need = None
 
     def finish(self) -> list[Event]:
         """Return all remaining events, including the gaps that are known at the end."""

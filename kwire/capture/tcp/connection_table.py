@@ -4,16 +4,18 @@ A reused port pair is a new connection. Closed connections are dropped after a s
 connections, those that have been idle longest are dropped.
 
 Source: RFC 9293, section 3.6.1: an endpoint may accept a SYN with a higher sequence number even in TIME-WAIT.
+
+This is the reference, used where the native engine is not; the engine has the same methods (`tcp_table.pxi`).
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Any
 
-from ...codecs.native import ReassemblerState
 from ..packets.tcp_segment import ACK, FIN, RST, SYN, Segment, reverse_key
-from .connection import WITH_TIME, Ended, Event, Portion, TcpConnection
+from .connection import WITH_TIME, Ended, Event, Finished, Portion, StreamGap, TcpConnection, Unseen
 from .stream_reassembly import MASK, WINDOW, HalfConnection, sequence_distance
 
 EVERY = 256  # packets between two checks of all buffers
@@ -22,6 +24,7 @@ LINGER = 10_000_000_000  # nanoseconds, if WITH_TIME of the packets have arrived
 LINGER_PACKETS = 8 * EVERY
 # A jump of sequence numbers beyond this, in both directions or after the end, is a new connection whose SYN was lost.
 STRAY = 1 << 24
+EVENTS = (Portion, StreamGap, Unseen, Finished, Ended)
 NOTHING: list[Event] = []
 
 
@@ -34,7 +37,7 @@ class ReassemblyLimits:
     connections: int = 16384
 
 
-class ConnectionTable(ReassemblerState):
+class ConnectionTable:
     """Reassembles TCP streams.
 
     Args:
@@ -45,18 +48,32 @@ class ConnectionTable(ReassemblerState):
         known: streams by the key of their segments.
         open: connections by number; `stuck` are those with buffered segments, `closing` the closed ones, each with the
             time in nanoseconds and the count of segments when it closed.
-
-    The fast path (`in_order`) does the same as `feed` for most segments, on the same connections.
     """
-
-    connection_class, half_class = TcpConnection, HalfConnection
-    known: dict[bytes, HalfConnection]
-    open: dict[int, TcpConnection]
-    stuck: dict[int, TcpConnection]
-    closing: dict[int, tuple[TcpConnection, int | None, int]]
 
     def __init__(self, limits: ReassemblyLimits | None = None) -> None:
         self.limits: ReassemblyLimits = limits or ReassemblyLimits()
+        self.count: int = 0
+        self.packets: int = 0
+        self.read: int = 0
+        self.known: dict[bytes, HalfConnection] = {}
+        self.open: dict[int, TcpConnection] = {}
+        self.stuck: dict[int, TcpConnection] = {}
+        self.closing: dict[int, tuple[TcpConnection, int | None, int]] = {}
+
+    @property
+    def state(self) -> tuple[Any, ...]:
+        """The connections and counts from which `go_on` continues, of values that pickle."""
+        counts = self.packets, self.count, self.read
+        return *counts, list(self.open.values()), list(self.stuck), list(self.closing.values())
+
+    def go_on(self, state: tuple[Any, ...]) -> None:
+        """Continue from the state of another table."""
+        self.packets, self.count, self.read, connections, stuck, closing = state
+        for connection in connections:
+            self.open[connection.number] = connection
+            self.known[connection.key], self.known[reverse_key(connection.key)] = connection.halves
+        self.stuck |= {number: self.open[number] for number in stuck}
+        self.closing |= {entry[0].number: entry for entry in closing}
 
     def feed(self, segment: Segment) -> list[Event]:
         """Process the next segment of the capture.
@@ -120,8 +137,12 @@ class ConnectionTable(ReassemblerState):
             idle = sorted(self.open.values(), key=lambda connection: connection.last or 0)
             for connection in idle[: 1 + self.limits.connections // 16]:
                 events += self.end(connection)
-        half: HalfConnection = self.add(segment.key).halves[0]
-        return half
+        connection = self.open[self.count] = TcpConnection(self.count, segment.key)
+        self.count += 1
+        first, second = connection.halves
+        self.known[reverse_key(segment.key)] = second
+        self.known[segment.key] = first
+        return first
 
     @property
     def is_full(self) -> bool:

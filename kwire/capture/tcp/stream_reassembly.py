@@ -2,6 +2,8 @@
 
 Segments that arrive early are buffered; if segments overlap, the first one takes precedence, so that retransmitted
 bytes (RFC 9293, section 3.8) count once. `connection` decides how long a hole is waited for.
+
+This is the reference; the native engine has the same methods (`tcp_streams.pxi`).
 """
 
 from __future__ import annotations
@@ -11,8 +13,6 @@ from operator import attrgetter
 from typing import Any
 
 import msgspec
-
-from ...codecs.native import StreamState
 
 MASK = 0xFFFFFFFF  # sequence numbers wrap around (RFC 9293, section 3.4)
 WINDOW = 1 << 30  # no receiver accepts more in advance: 65,535 bytes, scaled by 2**14 at most (RFC 7323, section 2.3)
@@ -44,12 +44,11 @@ def sequence_distance(sequence: int, other: int) -> int:
     return ((sequence - other + 0x80000000) & MASK) - 0x80000000
 
 
-class HalfConnection(StreamState):
+class HalfConnection:
     """State of one direction of a connection.
 
     Attributes:
         side: 0 or 1; `peer` is the other direction of the same `connection`.
-        frames: the state of the fast path (`in_order`), once the connection is known to be Kafka's.
         begun: whether the start of the stream is known. Until then, offsets count from the first captured sequence
             number, and may be negative.
         first: the sequence number of the first byte, if a SYN was captured; `opened`: whether it was this side's SYN.
@@ -60,10 +59,24 @@ class HalfConnection(StreamState):
         late: whether a gap of unknown size must still be reported, because no SYN was captured.
     """
 
-    __slots__ = ()
     peer: HalfConnection
-    connection: Any
-    pieces: list[StreamSegment]
+
+    def __init__(self, side: int, connection: Any = None) -> None:
+        self.side: int = side
+        self.connection: Any = connection
+        self.position: int = 0
+        self.held: int = 0
+        self.sent: int = 0
+        self.pieces: list[StreamSegment] = []
+        self.begun: bool = False
+        self.late: bool = False
+        self.finished: bool = False
+        self.opened: bool = False
+        self.sequence: int | None = None
+        self.first: int | None = None
+        self.acked: int | None = None
+        self.excused: int | None = None
+        self.end: int | None = None
 
     def begin(self, sequence: int) -> None:
         """Set the sequence number of the first byte."""

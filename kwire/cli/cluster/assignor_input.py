@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import sys
 from dataclasses import dataclass
 from pathlib import Path
 from uuid import UUID
@@ -20,6 +21,7 @@ from ..input.dump_decoder import results
 from ..options.usage_error import UsageError
 
 MOST_BYTES = 1 << 26  # of a description in JSON
+PEEKED = 1 << 13  # bytes of standard input by which a description is recognised
 EVERY = "all"
 
 
@@ -80,20 +82,27 @@ def read_question(options: argparse.Namespace) -> Question:
     groups = GroupTracker()
     for result in results(options):
         groups.apply(result)
+    groups.identity.check()
     return _of_rebalance(groups, options)
 
 
 def _description(file: str) -> bytes | None:
     """Return the text of a description; None if the file is not a description."""
     if file == "-":
-        return None
+        stream = sys.stdin.buffer
+        return stream.read(MOST_BYTES) if _is_description(stream.peek(PEEKED)) else None  # type: ignore[union-attr]
     try:
         with Path(file).open("rb") as stream:
             text = stream.read(MOST_BYTES)
     except OSError:
         return None  # the file is opened again as a dump, which reports the error
-    is_one = text.lstrip()[:1] == b"{" and b'"members"' in text and b'"topics"' in text and b'"kwire"' not in text[:99]
-    return text if is_one else None
+    return text if _is_description(text) else None
+
+
+def _is_description(text: bytes) -> bool:
+    """Whether a file that begins so is the description of a group, and not JSON lines of frames or a request log."""
+    names = b'"members"', b'"topics"'
+    return text.lstrip()[:1] == b"{" and any(name in text for name in names) and b'"kwire"' not in text[:99]
 
 
 def _of_description(text: bytes, file: str) -> Question:

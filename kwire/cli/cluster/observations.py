@@ -17,7 +17,7 @@ from ...cluster import ClusterModel, ClusterState, LoggedRecord, Observation, ob
 from ...cluster.events.metadata_log import message_in
 from ...cluster.refused_requests import Seen, judged
 from ...errors import DumpError
-from ...protocol import Result
+from ...protocol import Request, Response, Result
 from ...protocol.frames.stream_faults import NotKafka
 from ...zookeeper import ZooKeeperConnection, ZooKeeperSessions
 from ..filters.time_span import TimeSpan
@@ -42,18 +42,21 @@ def state_of(options: argparse.Namespace) -> ClusterState:
     return model_of(options).state()
 
 
-def model_of(options: argparse.Namespace, at: str | None = None) -> ClusterModel:
+def model_of(
+    options: argparse.Namespace, at: str | None = None, on_result: Callable[[Result], object] | None = None
+) -> ClusterModel:
     """Return a model of the cluster in the dumps.
 
     Args:
         options: the options, which name the dumps.
         at: the last moment to include: a time, a frame number, or the offset of a log.
+        on_result: takes each decoded frame, also later ones.
 
     Raises:
         DumpError: the dumps contain no cluster data.
         UsageError: `at` has another form.
     """
-    return model_from(in_order_of_time(found_in(options)), at, title_of(options))
+    return model_from(in_order_of_time(found_in(options, on_result)), at, title_of(options))
 
 
 def model_from(observations: Iterable[NumberedObservation], at: str | None, title: str) -> ClusterModel:
@@ -105,15 +108,13 @@ def in_order_of_time(observations: Iterable[NumberedObservation]) -> Iterator[Nu
     return iter(sorted(items, key=lambda item: item.time or 0.0))
 
 
-def found_in(options: argparse.Namespace) -> Iterator[NumberedObservation]:
-    """Yield the data in the dumps that a model takes, file by file."""
-    given = [file for file, _ in files_of(options.files, options.recursive)]
-    of_znodes = {file: found for file in given if file != "-" and (found := read_znodes(file)) is not None}
-    for file, znodes in of_znodes.items():
-        remark(f"{file}: read as znodes")
-        yield from (NumberedObservation(znode, None, znode.time) for znode in znodes)
-    others = argparse.Namespace(**{**vars(options), "files": [file for file in given if file not in of_znodes]})
-    if of_znodes and not others.files and options.hex is None:
+def found_in(
+    options: argparse.Namespace, on_result: Callable[[Result], object] | None = None
+) -> Iterator[NumberedObservation]:
+    """Yield the data in the dumps that a model takes, file by file; `on_result` takes each decoded frame."""
+    others, znodes = znodes_in(options)
+    yield from znodes
+    if others is None:
         return
     reading = DumpDecoder(others, sealed=False)  # a model keeps no secrets, and masked records could not be parsed
     sessions = ZooKeeperSessions()
@@ -121,12 +122,34 @@ def found_in(options: argparse.Namespace) -> Iterator[NumberedObservation]:
         connections: dict[int | None, ZooKeeperConnection] = {}
         read: Iterator[Result | LogEntry] = open_batches(reading.items(dump), sealed=False)
         for item in with_progress(read, partial(part_read, others)):
-            yield from _items(item, connections, sessions)
+            if on_result is not None and isinstance(item, Request | Response):
+                on_result(item)
+            yield from observations_in(item, connections, sessions)
 
 
-def _items(
+def znodes_in(options: argparse.Namespace) -> tuple[argparse.Namespace | None, list[NumberedObservation]]:
+    """Read the files of znodes; return the options with the other files, or None if there are none, and the znodes."""
+    given = [file for file, _ in files_of(options.files, options.recursive)]
+    of_znodes = {file: found for file in given if file != "-" and (found := read_znodes(file)) is not None}
+    observations: list[NumberedObservation] = []
+    for file, znodes in of_znodes.items():
+        remark(f"{file}: read as znodes")
+        observations += [NumberedObservation(znode, None, znode.time) for znode in znodes]
+    others = argparse.Namespace(**{**vars(options), "files": [file for file in given if file not in of_znodes]})
+    is_all = bool(of_znodes) and not others.files and options.hex is None
+    return None if is_all else others, observations
+
+
+def observations_in(
     item: Result | LogEntry, connections: dict[int | None, ZooKeeperConnection], sessions: ZooKeeperSessions
 ) -> Iterator[NumberedObservation]:
+    """Yield the cluster data in one item of a dump.
+
+    Args:
+        item: a decoded frame, or an entry of a log.
+        connections: the connections to ZooKeeper of this dump, by number; new ones are added.
+        sessions: the sessions with ZooKeeper, of all dumps.
+    """
     if isinstance(item, LogRecord):
         message = message_in(item.message)
         if message is not None:

@@ -8,10 +8,11 @@ from __future__ import annotations
 import json
 import re
 import sys
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from ...cluster import Broker
+from ...cluster import Broker, LogDir
 from ...cluster.plan.reassignment_json import REASSIGNMENT_FORM, Plan, is_id, read_reassignment
 from ...errors import DumpError, excerpt
 
@@ -63,6 +64,31 @@ def brokers_in(value: Any, file: str) -> list[Broker]:
     if not isinstance(value, list):
         raise DumpError("there is no list of brokers in it", file=file, hint=FORMS)
     return [_broker(row, file) for row in value]
+
+
+def log_dirs_in(value: Any, file: str) -> dict[int, dict[str, LogDir]]:
+    """Return the log directories in what `kwire cluster --json` writes; none in other JSON. Raises DumpError."""
+    rows = value.get("logDirs") if isinstance(value, dict) else None
+    log_dirs: dict[int, dict[str, LogDir]] = {}
+    try:
+        for row in rows or ():
+            sizes = {(held["topic"], held["partition"]): held["bytes"] for held in row["replicas"]}
+            log_dir = LogDir(row["path"], row["errorCode"], row["totalBytes"], row["usableBytes"], sizes)
+            if not all(is_id(size) or size > 0 for size in (row["broker"], *sizes.values())):
+                raise TypeError
+            log_dirs.setdefault(row["broker"], {})[row["path"]] = log_dir
+    except (LookupError, TypeError, AttributeError):
+        raise DumpError("its logDirs are not those of kwire cluster --json", file=file, hint=FORMS) from None
+    return log_dirs
+
+
+def sizes_of(log_dirs: Mapping[int, Mapping[str, LogDir]]) -> Sizes:
+    """Return the size of each partition in log directories: that of its largest replica."""
+    sizes: Sizes = {}
+    for log_dir in (log_dir for directories in log_dirs.values() for log_dir in directories.values()):
+        for key, size in log_dir.sizes.items():
+            sizes[key] = max(size, sizes.get(key, 0))
+    return sizes
 
 
 def read_plan(file: str) -> Plan:

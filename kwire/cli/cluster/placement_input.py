@@ -12,7 +12,7 @@ from pathlib import Path
 from ...client.address import Address, address
 from ...client.apply_plan import under_way
 from ...client.live_cluster import LiveCluster
-from ...cluster import Broker, ClusterState
+from ...cluster import Broker, ClusterState, LogDir
 from ...cluster.plan.reassignment_json import Plan, read_reassignment
 from ...errors import CallError, UnknownMessage
 from ...render.value_text import count_text
@@ -20,7 +20,17 @@ from ..options.security import security_of
 from ..options.usage_error import UsageError
 from ..terminal.remarks import remark
 from .observations import is_address, state_of
-from .placement_files import DIGITS, FORMS, Sizes, brokers_in, read_json, read_plan, read_sizes
+from .placement_files import (
+    DIGITS,
+    FORMS,
+    Sizes,
+    brokers_in,
+    log_dirs_in,
+    read_json,
+    read_plan,
+    read_sizes,
+    sizes_of,
+)
 
 
 @dataclass(slots=True)
@@ -35,6 +45,7 @@ class PlacementInput:
     others: Plan = field(default_factory=dict)
     sizes: Sizes = field(default_factory=dict)
     address: Address | None = None
+    log_dirs: dict[int, dict[str, LogDir]] = field(default_factory=dict)
 
 
 def read_situation(options: argparse.Namespace) -> PlacementInput:
@@ -73,7 +84,10 @@ def _situation(options: argparse.Namespace) -> PlacementInput:
         file = options.brokers or options.source
         value = read_json(file, FORMS)
         has_partitions = options.source and isinstance(value, dict) and value.get("partitions")
-        return PlacementInput(brokers_in(value, file), read_reassignment(value, file) if has_partitions else {})
+        situation = PlacementInput(brokers_in(value, file), read_reassignment(value, file) if has_partitions else {})
+        situation.log_dirs = log_dirs_in(value, file)
+        situation.sizes = sizes_of(situation.log_dirs)
+        return situation
     options.files = options.files or [options.source]
     return _of_state(state_of(options))
 
@@ -86,11 +100,8 @@ def _of_state(state: ClusterState) -> PlacementInput:
         partitions[partition.topic, partition.index] = [
             node_id for node_id in partition.replicas if node_id not in removing
         ]
-    sizes: Sizes = {}
-    for folder in (folder for folders in state.log_dirs.values() for folder in folders.values()):
-        for key, size in folder.sizes.items():
-            sizes[key] = max(size, sizes.get(key, 0))
-    return PlacementInput(list((state.brokers or {}).values()), partitions, sizes=sizes)
+    sizes = sizes_of(state.log_dirs)
+    return PlacementInput(list((state.brokers or {}).values()), partitions, sizes=sizes, log_dirs=state.log_dirs)
 
 
 def _live(options: argparse.Namespace) -> PlacementInput:

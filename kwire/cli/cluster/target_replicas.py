@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import re
 from collections.abc import Sequence
 from dataclasses import replace
 
@@ -10,6 +11,7 @@ from ...cluster import Broker, generate_assignment
 from ...cluster.java.random import Random
 from ...cluster.placement.create_replica_assignment import place_replicas
 from ...cluster.placement.multi_level import Rings, increase_replication_factor
+from ...cluster.placement.rack_spread import is_even
 from ...cluster.placement.rack_tree import RackTree
 from ...cluster.placement.replica_assignors import assignor_for
 from ...cluster.plan.reassignment_json import Plan
@@ -18,7 +20,7 @@ from ...render.value_text import count_text
 from ..options.usage_error import UsageError
 from ..terminal.remarks import remark
 from .assignor_choice import assignor_name, placement_seed
-from .broker_arguments import check_known, ids_in, replacements_in
+from .broker_arguments import brokers_named, check_known, ids_in, replacements_in, weights_in
 from .placement_files import read_plan
 from .placement_input import PlacementInput
 
@@ -38,8 +40,12 @@ def target_of(
         return _raise_factor(options, left, current)
     replacements = replacements_in(options)
     start = {key: _replace_brokers(replicas, replacements) for key, replicas in current.items()}
+    for key, replicas in start.items():
+        if replicas != current[key] and not is_even(tree, replicas):
+            start[key] = current[key]  # another broker than the new one makes it even
     gone = {node_id for replicas in start.values() for node_id in replicas} - tree.brokers.keys() - removed
     only = {key for key, replicas in start.items() if not gone.intersection(replicas)}
+    excluded = _excluded_topics(options, current)
     if gone:
         ids = ", ".join(map(str, sorted(gone)))
         count = count_text(len(start) - len(only), "partition")
@@ -47,13 +53,35 @@ def target_of(
             f"left as they are: {count} with replicas on brokers that are not listed or fenced ({ids}); see --remove"
         )
     factors = {key: len(replicas) if options.rf is None else options.rf for key, replicas in current.items()}
-    goals = Goals(options.repair, options.balance or bool(options.add), options.leaders, options.by == "bytes")
+    goals = Goals(
+        options.repair,
+        options.balance or bool(options.add),
+        options.leaders,
+        options.by == "bytes",
+        options.by_topic,
+        weights_in(options.weights, left),
+        frozenset(brokers_named(options.demote, left, "--demote") if options.demote else ()),
+    )
+    only = {key for key in only if key[0] not in excluded}
     sizes = {} if options.fewest == "replicas" else situation.sizes
     if "bytes" in (options.fewest, options.by) and not sizes:
         raise UsageError("bytes need the sizes of partitions: --sizes FILE, or a live cluster as SOURCE")
     everything = {**situation.others, **start}
     plan = plan_replicas(tree, everything, goals, factors=factors, only=only, sizes=sizes)
     return {key: list(plan.after[key]) for key in start}
+
+
+def _excluded_topics(options: argparse.Namespace, current: Plan) -> set[str]:
+    if options.exclude is None:
+        return set()
+    try:
+        pattern = re.compile(options.exclude)
+    except re.error as error:
+        raise UsageError(f"--exclude {options.exclude}: {error}") from None
+    excluded = {topic for topic, _ in current if pattern.fullmatch(topic)}
+    if not excluded:
+        remark(f"--exclude {options.exclude}: no topic has such a name")
+    return excluded
 
 
 def _replace_brokers(replicas: Sequence[int], replacements: dict[int, int]) -> list[int]:

@@ -29,8 +29,8 @@ EXAMPLES = """\
   kwire proxy :19092 broker:9092 -q -w - | kwire browse -
 
 The list, the fields and the bytes move together: a selection in one pane is
-shown in the others. Keys: Tab next pane, / filter, c one connection, r request
-or response, s slowest first, w write as pcap, q quit.
+shown in the others. Keys: ? all keys, / filter, f find, : go to frame or time,
+c one connection, r request or response, s slowest first, w write, q quit.
 """
 
 

@@ -25,7 +25,10 @@ from ...render.cluster.cluster_json import cluster_json
 from ...render.cluster.cluster_text import cluster_lines, metric_lines
 from ...render.cluster.consumer_groups import group_json, group_lines
 from ...render.escaping import json_text
+from ..cluster.broker_loss import add_broker_loss, show_broker_loss
+from ..cluster.follow_cluster import add_follow, follow_cluster
 from ..cluster.observations import found_in, in_order_of_time, is_address, limit_of, model_from, model_of
+from ..cluster.partition_causes import explain
 from ..filters.time_span import TimeSpan
 from ..input.dump_decoder import results
 from ..input.fraction_read import part_read
@@ -44,6 +47,11 @@ EXAMPLES = """\
   kwire cluster dump.bin --at 120       the state after frame 120
   kwire cluster dump.pcap --from 06:27:00 --to 06:29:00   what changed
   kwire cluster dump.pcap --metrics     offline replicas over time
+  kwire cluster localhost:9092 --if-lost /DC1      what a lost rack costs
+  kwire cluster localhost:9092 --may-restart 3 && ssh b3 restart-kafka
+  kwire cluster localhost:9092 --drain /DC1/R1    in which order to stop a rack
+  kwire cluster controller.pcap --why orders-3    what led to its state
+  kwire cluster localhost:9092 --follow --listen 9101  changes, and metrics
   kwire cluster __cluster_metadata-0/00000000000000000000.log --offline
   kwire cluster znodes.json zookeeper.pcap   a ZooKeeper-era cluster
 """
@@ -62,12 +70,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--metrics",
         action="store_true",
-        help="only KIP-112's metrics of brokers: offline replicas and directories",
+        help="only KIP-112's metrics: offline replicas, directories",
     )
-    parser.add_argument(
-        "--groups", action="store_true", help="consumer groups: members, racks, lag, reads across racks"
-    )
+    parser.add_argument("--groups", action="store_true", help="groups: members, racks, lag, reads across racks")
     parser.add_argument("--group", metavar="ID", help="only this consumer group")
+    parser.add_argument("--why", metavar="T-N", help="what led to the state of a partition, such as orders-3")
+    add_broker_loss(parser)
+    add_follow(parser)
     parser.add_argument("--json", action="store_true", help="print one JSON object")
     add_colour(parser)
     add_security(parser)
@@ -99,6 +108,12 @@ def run(options: argparse.Namespace) -> int:
     security_of(options, is_live=any(map(is_address, options.files)))
     if options.groups or options.group is not None:
         return _groups(options)
+    if options.if_lost is not None or options.may_restart is not None or options.drain is not None:
+        return _loss(options)
+    if options.follow:
+        return follow_cluster(options, options.files[0])
+    if options.why is not None:
+        return explain(options, _model(options))
     for line in _differences(options) if options.since is not None else _lines(options):
         print(line)
     return 0
@@ -111,14 +126,25 @@ def _check_together(options: argparse.Namespace) -> None:
         "--groups": groups,
         "--metrics": options.metrics,
         "--from": options.since is not None,
+        "--if-lost": options.if_lost is not None,
+        "--may-restart": options.may_restart is not None,
+        "--drain": options.drain is not None,
+        "--why": options.why is not None,
+        "--follow": options.follow,
         **{f"--{name}": getattr(options, name.replace("-", "_")) for name in FILTERS},
     }
     names = [name for name, is_given in given.items() if is_given]
-    if len(names) > 1 and (groups or options.metrics):
+    views = "--if-lost", "--may-restart", "--drain", "--why", "--follow"
+    is_other_view = groups or options.metrics or any(given[view] for view in views)
+    if len(names) > 1 and is_other_view:
         raise UsageError(f"{names[0]} and {names[1]} cannot be combined")
     if options.since is not None and options.at is not None:
         raise UsageError("--at cannot be combined with --from and --to")
     live = next((name for name in options.files if is_address(name)), None)
+    if options.follow and (live is None or len(options.files) > 1 or options.at or options.topic):
+        raise UsageError("--follow takes one live broker, HOST:PORT, without --at and --topic")
+    if not options.follow and (options.every is not None or options.listen is not None):
+        raise UsageError("--every and --listen are for --follow")
     if live is not None and (groups or options.since is not None):
         raise UsageError(f"{live} is a live broker: --groups, --from and --to read captures, logs and znodes")
 
@@ -148,11 +174,20 @@ def _lines(options: argparse.Namespace) -> Iterable[str]:
     return metric_lines(tables, style) if options.metrics else cluster_lines(state, style, tables)
 
 
+def _loss(options: argparse.Namespace) -> int:
+    """Print what becomes of the cluster without some brokers, and which of the captured consumer groups notice."""
+    groups = GroupTracker()
+    is_before = _limit_of_frames(options.at)
+    model = _model(options, lambda result: is_before(result) and groups.apply(result))
+    return show_broker_loss(options, _of_topic(model.state(), options), groups)
+
+
 def _groups(options: argparse.Namespace) -> int:
     """Print the consumer groups that the frames contain."""
     groups, read = GroupTracker(), with_progress(results(options), partial(part_read, options))
     for result in takewhile(_limit_of_frames(options.at), read):
         groups.apply(result)
+    groups.identity.check()
     known = sorted(name for name, group in groups.groups.items() if group.is_known)
     if not known:
         hint = (
@@ -191,10 +226,10 @@ def _of_topic(state: ClusterState, options: argparse.Namespace) -> ClusterState:
     return state
 
 
-def _model(options: argparse.Namespace) -> ClusterModel:
+def _model(options: argparse.Namespace, on_result: Callable[[Result], object] | None = None) -> ClusterModel:
     where = [name for name in options.files if is_address(name)]
     if not where:
-        return model_of(options, options.at)
+        return model_of(options, options.at, on_result)
     of_dumps = (options.at, options.named, options.hex, options.log_of)
     if len(options.files) > 1 or options.body or any(option is not None for option in of_dumps):
         raise UsageError(f"{where[0]} is a live broker: give only one, without files and options for files")

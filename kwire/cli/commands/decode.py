@@ -5,47 +5,39 @@ from __future__ import annotations
 import argparse
 import sys
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from functools import partial
-from heapq import nlargest
-from itertools import islice
 
 from ...capture.dump import Dump
-from ...capture.logs.disk_entry import DiskEntry
-from ...capture.logs.log_batch import LogBatch, LogBytes, LogRecord
-from ...protocol import Result
-from ...protocol.message_summary import MessageSummary
 from ...protocol.response_frames import with_response_frames
+from ...query.available_paths import check_available
 from ...query.display_filter import names_property, parse_path
-from ...render.colours import Style
-from ...render.escaping import json_text
-from ...render.frame_tree import tree
-from ...render.json_objects.frame_json import envelope
-from ...render.json_objects.record_json import record_envelope
-from ...render.record_tree import RecordTree
+from ...query.field_path import FieldPath
+from ...query.frame_context import FrameContext
+from ...query.query import Query
 from ...schema.catalog import Catalog, catalog_for
-from ..filters.frame_filter import add_filters, filter_for, pushed_filter
-from ..filters.kafka_frames import KafkaFrames, omit_other_streams
-from ..filters.log_filter import LogFilter
-from ..input.dump_decoder import DumpDecoder, PushedFilter
+from ..filters.frame_filter import add_filters, query_for
+from ..filters.kafka_frames import KafkaFrames
+from ..input.dump_decoder import DumpDecoder
 from ..input.dumps import dumps_in
 from ..input.fraction_read import part_read
 from ..input.log_entries import open_batches
-from ..options.inputs import add_inputs, add_keylog
+from ..input.topic_names import look_ahead_in
+from ..options.inputs import add_inputs
+from ..options.jobs import add_jobs
 from ..options.output import add_colour
 from ..options.specs import catalog_of
 from ..options.usage_error import UsageError
 from ..output.capture_lines import CaptureLines
-from ..output.chosen_fields import FORMATS, write_fields
-from ..output.guesses import guess
-from ..output.item_counts import count_item, count_items, print_counts
-from ..output.item_text import ENTRY, AsJson, AsText, Form, Item, Print
-from ..output.parquet import parquet
+from ..output.chosen_fields import FORMATS, AsFields, parse_paths
+from ..output.chosen_items import ChosenItems
+from ..output.greatest_items import Greatest
+from ..output.item_counts import print_counts
+from ..output.item_text import AsArray, AsCount, AsJson, AsText, AsTrees, Form, Item, Print
 from ..terminal.pager import Paged, paged
 from ..terminal.progress import with_progress
 from ..terminal.terminal_style import style_for
 
-MOST_SORTED = 10  # frames that --sort prints without --first
 EXAMPLES = """\
   kwire decode dump.bin                     one line per frame
   kwire decode dump.bin -v --api Metadata   trees, of one api
@@ -64,7 +56,6 @@ api:version, #correlation id, size, latency, !errors, client id, topics. 302ms
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of the command."""
     add_inputs(parser)
-    add_keylog(parser)
     form = parser.add_mutually_exclusive_group()
     form.add_argument("--json", action="store_true", help="one JSON array, indented")
     form.add_argument("--jsonl", action="store_true", help="one JSON object per line and frame, streamed")
@@ -77,7 +68,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     about = "format of --fields: tsv (default), csv, jsonl, table"
     parser.add_argument("--format", metavar="FORM", choices=FORMATS, default="tsv", help=about)
     parser.add_argument(
-        "--request", metavar="N", type=_number, help="show frame N and its response or request (or --frame)"
+        "--request", metavar="N", type=_number, help="show frame N with its request or response (alias: --frame)"
     )
     parser.add_argument("--frame", dest="request", metavar="N", type=_number, help=argparse.SUPPRESS)
     about = "with --jsonl, requests name their response's frame"
@@ -86,6 +77,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--sort", metavar="FIELD", help="greatest values first; 10 frames unless --first")
     parser.add_argument("--follow", action="store_true", help="keep reading as FILE or a folder of captures grows")
     add_filters(parser)
+    add_jobs(parser, "with --jsonl and --parquet: decode in N processes")
     parser.add_argument("--no-pager", action="store_true", help="do not page long output")
     add_colour(parser)
 
@@ -100,9 +92,14 @@ def run(options: argparse.Namespace) -> int:
     """
     if options.request is not None and (options.guess or options.parquet):
         raise UsageError("--request shows one frame and its response: it cannot be combined with --guess and --parquet")
+    _check_jobs(options)
     if options.guess:
+        from ..output.guesses import guess
+
         return guess(options)
     if options.parquet:
+        from ..output.parquet import parquet
+
         return parquet(options)
     counts = Counter[str]()
     try:
@@ -114,79 +111,59 @@ def run(options: argparse.Namespace) -> int:
     return 1 if counts["failures"] else 0
 
 
+def _check_jobs(options: argparse.Namespace) -> None:
+    if options.jobs == 1:
+        return
+    if not (options.jsonl or options.parquet):
+        raise UsageError(f"--jobs {options.jobs} is for --jsonl and --parquet: other forms are written by one process")
+    others = {"where": "--where", "first": "--first", "sort": "--sort", "request": "--request", "follow": "--follow"}
+    others |= {"response_frames": "--response-frames", "keylog": "--keylog"}
+    given = [word for name, word in others.items() if getattr(options, name) not in (None, False)]
+    if given and options.jsonl:
+        raise UsageError(f"--jobs {options.jobs} cannot be combined with {given[0]}, which one process must read")
+
+
 def _show(options: argparse.Namespace, counts: Counter[str]) -> None:
-    summary = MessageSummary()
-    is_direct = are_for(options)
-    shown = None if is_direct else _chosen(options, summary, counts)
+    catalog, context = catalog_of(options), FrameContext()
+    query = query_for(options, catalog, context)
+    is_json = options.json or options.jsonl
+    wanted = KafkaFrames(foreign=options.conn is not None)
+    limit = options.first if options.sort is None else None
+    chosen = ChosenItems(query, counts, limit, _is_any if is_json else wanted)
+    form = _form(options, query, catalog)
     with paged(not options.no_pager and not is_live(options)) as pager:
         write = _printer(pager)
-        if shown is not None:
-            _print_chosen(shown, options, summary, write)
-            return
-        form = (
-            AsJson() if options.jsonl else AsText(summary, style_for(sys.stdout, options.color), wanted=KafkaFrames())
-        )
-        for text in filter(None, _lines(options, form, counts)):
+        for text in filter(None, _lines(options, form, chosen)):
             write(text)
 
 
-def _chosen(options: argparse.Namespace, summary: MessageSummary, counts: Counter[str]) -> Iterator[Item]:
-    """Yield the items that pass the filters, and count them."""
-    catalog = catalog_of(options)
-    wanted, of_log = filter_for(options, catalog, summary), LogFilter(options)
-    names_responses = options.response_frames or names_property("response_frame", options.where, options.fields)
-    pushed = None if names_responses else pushed_filter(options, catalog)
-    salvage = not options.strict
-    items = _read(options, salvage, pushed)
-    decoded = count_items(open_batches(items, salvage=salvage, sealed=not options.show_secrets), counts)
-    decoded = with_progress(decoded, partial(part_read, options), wanted=not sys.stdout.isatty())
-    decoded = with_response_frames(decoded) if names_responses else decoded
-    shown = _shown(decoded, lambda item: of_log(item) if isinstance(item, ENTRY) else wanted(item), counts)
-    if not (options.json or options.jsonl):
-        shown = omit_other_streams(shown, foreign=options.conn is not None)
-    if options.sort is not None:
-        shown = _greatest(shown, options, catalog)
-    return _count_skipped(islice(_count_shown(shown, counts), options.first), pushed, counts)
+def _is_any(item: Item) -> bool:
+    return True
 
 
-def _greatest(shown: Iterator[Item], options: argparse.Namespace, catalog: Catalog) -> Iterator[Item]:
-    """Yield the frames with the greatest values of a field, the greatest first; omit frames without a value."""
+def _form(options: argparse.Namespace, query: Query, catalog: Catalog) -> Form:
+    """Return the format of the output."""
+    form = _plain_form(options, query, catalog)
+    if options.sort is None:
+        return form
     if options.follow or options.request is not None:
         raise UsageError("--sort needs all frames: it cannot be combined with --follow and --request")
-    path = parse_path(options.sort, catalog)
-
-    def with_keys() -> Iterator[tuple[float, int, Item]]:
-        for number, item in enumerate(shown):
-            if isinstance(item, ENTRY):
-                continue
-            values = [value for value in path.values(item) if isinstance(value, int | float)]
-            if values:
-                yield max(values), -number, item
-
-    greatest = nlargest(options.first or MOST_SORTED, with_keys(), key=lambda entry: entry[:2])
-    yield from (item for _, _, item in greatest)
+    return Greatest(form, parse_path(options.sort, catalog), options.first, query)
 
 
-def _count_skipped(shown: Iterator[Item], pushed: PushedFilter | None, counts: Counter[str]) -> Iterator[Item]:
-    """Yield all items, then add the frames that were not decoded to the counts."""
-    yield from shown
-    if pushed is not None:
-        counts.update(frames=pushed.skipped, hidden=pushed.skipped)
-
-
-def _print_chosen(shown: Iterator[Item], options: argparse.Namespace, summary: MessageSummary, write: Print) -> None:
+def _plain_form(options: argparse.Namespace, query: Query, catalog: Catalog) -> Form:
     if options.json:
-        _array(shown, write)
-    elif options.fields is not None:
-        write_fields(shown, options.fields, options.format, catalog_of(options), write)
-    elif options.count:
-        write(f"{sum(1 for _ in shown)}\n")
-    elif options.jsonl:
-        as_json = AsJson()
-        for item in shown:
-            write(as_json.text(item))
-    else:
-        _text(shown, options, summary, write)
+        return AsArray()
+    if options.jsonl:
+        return AsJson()
+    if options.fields is not None:
+        return AsFields(options.fields, options.format, catalog, query)
+    if options.count:
+        return AsCount()
+    style = style_for(sys.stdout, options.color)
+    if options.verbose or options.request is not None:
+        return AsTrees(style, query.context.summary)
+    return AsText(query.context.summary, style, live=is_live(options))
 
 
 def _number(text: str) -> int:
@@ -201,75 +178,48 @@ def _positive(text: str) -> int:
     return int(text)
 
 
-def _lines(options: argparse.Namespace, form: Form, counts: Counter[str]) -> Iterator[str]:
-    """Yield all items as lines, one or more at once."""
+def _lines(options: argparse.Namespace, form: Form, chosen: ChosenItems) -> Iterator[str]:
+    """Yield all chosen items as text, one or more at once."""
     reading = DumpDecoder(options, salvage=not options.strict)
-
-    def count_frames(frames: int) -> None:
-        counts["frames"] += frames
-
+    look_ahead_in(options, chosen.query.context.summary)
+    names_responses = options.response_frames or names_property("response_frame", options.where, options.fields)
+    paths = [*chosen.query.paths, *_shown_paths(options)]
     for dump in dumps_in(options, logs=True):
-        if is_quick(dump, reading):
-            yield from CaptureLines(dump, reading, form, lambda item: count_item(item, counts), count_frames)
-            continue
-        decoded: Iterator[Item] = open_batches(
-            reading.with_disk(dump), salvage=reading.salvage, sealed=not options.show_secrets
-        )
-        yield from map(
-            form.text,
-            with_progress(count_items(decoded, counts), partial(part_read, options), wanted=not sys.stdout.isatty()),
-        )
+        check_available(paths, reading.catalog, of_records=dump.batches is not None or dump.disk is not None)
+        if is_quick(dump, reading) and not (names_responses or options.request is not None or is_live(options)):
+            lines = CaptureLines(dump, reading, form, chosen)
+            yield from lines if options.jobs == 1 else _lines_in_jobs(dump, lines, options)
+        else:
+            for item in _items(dump, reading, options, names_responses):
+                if chosen.take(item):
+                    yield form.text(item)
+                if chosen.is_done:
+                    break
+        if chosen.is_done:
+            break
     yield form.end()
 
 
-def _read(
-    options: argparse.Namespace, salvage: bool, pushed: PushedFilter | None
-) -> Iterator[Result | LogBatch | LogBytes | DiskEntry]:
-    reading = DumpDecoder(options, salvage=salvage, pushed=pushed)
-    for dump in dumps_in(options, logs=True):
-        yield from reading.with_disk(dump) if options.request is None else reading.exchange(dump, options.request)
+def _lines_in_jobs(dump: Dump, lines: CaptureLines, options: argparse.Namespace) -> Iterator[str]:
+    from ..output.range_jobs import is_worth_dividing
+    from ..output.range_lines import lines_in_jobs
+
+    return lines_in_jobs(dump, lines, options) if is_worth_dividing(dump, options.jobs) else iter(lines)
 
 
-def _shown(decoded: Iterator[Item], wanted: Callable[[Item], bool], counts: Counter[str]) -> Iterator[Item]:
-    for item in decoded:
-        if wanted(item):
-            yield item
-        else:
-            counts["hidden"] += isinstance(item, LogRecord | DiskEntry) or not isinstance(item, ENTRY)
+def _shown_paths(options: argparse.Namespace) -> list[FieldPath]:
+    """Return the paths of --fields and --sort."""
+    catalog = catalog_of(options)
+    fields = [] if options.fields is None else parse_paths(options.fields, catalog)
+    return fields if options.sort is None else [*fields, parse_path(options.sort, catalog)]
 
 
-def _count_shown(shown: Iterator[Item], counts: Counter[str]) -> Iterator[Item]:
-    for item in shown:
-        counts["shown"] += isinstance(item, LogRecord | DiskEntry) or not isinstance(item, ENTRY)
-        yield item
-
-
-def _array(decoded: Iterator[Item], write: Print) -> None:
-    separator = "[\n"
-    for item in decoded:
-        write(separator + json_text(record_envelope(item) if isinstance(item, ENTRY) else envelope(item)))
-        separator = ",\n"
-    write("\n]\n" if separator != "[\n" else "[]\n")
-
-
-def _text(decoded: Iterator[Item], options: argparse.Namespace, summary: MessageSummary, write: Print) -> None:
-    """Write trees if the options ask for them, else lines; for standard input, write each line as it arrives."""
-    style = style_for(sys.stdout, options.color)
-    if options.verbose or options.request is not None:
-        _trees(decoded, style, write)
-        return
-    form = AsText(summary, style, live=is_live(options))
-    for item in decoded:
-        write(form.text(item))
-    write(form.end())
-
-
-def _trees(decoded: Iterator[Item], style: Style, write: Print) -> None:
-    records = RecordTree(style)
-    for index, item in enumerate(decoded):
-        lines = list(records.lines(item) if isinstance(item, ENTRY) else tree(item, style))
-        gap = "\n" * (index > 0 and not lines[0].startswith("  "))
-        write(gap + "\n".join(lines) + "\n")
+def _items(dump: Dump, reading: DumpDecoder, options: argparse.Namespace, names_responses: bool) -> Iterator[Item]:
+    """Yield the items of a dump, records instead of batches."""
+    items = reading.with_disk(dump) if options.request is None else reading.exchange(dump, options.request)
+    opened: Iterator[Item] = open_batches(items, salvage=reading.salvage, sealed=not options.show_secrets)
+    opened = with_progress(opened, partial(part_read, options), wanted=not sys.stdout.isatty())
+    return with_response_frames(opened) if names_responses else opened
 
 
 def _printer(pager: Paged | None) -> Print:
@@ -281,24 +231,6 @@ def _printer(pager: Paged | None) -> Print:
     return lambda text: print(text, end="", flush=True)
 
 
-def are_for(options: argparse.Namespace) -> bool:
-    """Return whether the options require lines of all frames, each decoded by its header."""
-    chosen = (
-        options.response_frames
-        or options.sort
-        or options.api
-        or options.conn
-        or options.errors
-        or options.named
-        or options.body
-    )
-    bounded = any(value is not None for value in (options.client, options.since, options.until, options.where))
-    bounded |= options.response_frames or options.sort is not None
-    bounded |= options.first is not None or options.request is not None or options.fields is not None or options.count
-    as_text = not (options.json or options.verbose or is_live(options))
-    return bool((options.jsonl or as_text) and not chosen and not bounded)
-
-
 def is_live(options: argparse.Namespace) -> bool:
     """Whether frames are shown as they arrive: from standard input, or with --follow."""
     return options.follow or "-" in options.files
@@ -306,4 +238,4 @@ def is_live(options: argparse.Namespace) -> bool:
 
 def is_quick(dump: Dump, reading: DumpDecoder) -> bool:
     """Whether a dump is a capture to be read with the specs of Kafka's releases."""
-    return dump.captured is not None and reading.catalog is catalog_for()
+    return dump.captured is not None and reading.catalog is catalog_for() and reading.named is None

@@ -11,7 +11,7 @@ from io import BytesIO
 from typing import Any
 
 from ...capture.open_file import read_text
-from ...capture.request_log import RequestLogNotes, convert_object, looks_like_request_log, readable_frames
+from ...capture.request_logs.request_log import RequestLogNotes, convert_object, looks_like_request_log, readable_frames
 from ...errors import DumpError, KwireError, json_problem
 from ...protocol import Frame
 from ...render.json_objects.json_template import template
@@ -37,9 +37,9 @@ EXAMPLES = """\
   kwire encode --template Metadata:12       JSON to start from
   kwire encode body.json --as MetadataRequest:12 --hex     a payload alone
 
-If the input names connections (JSON of a capture, a broker's log), the output
-is a capture, otherwise raw frames, regardless of its name. Lines that cannot be
-encoded are reported and skipped; the exit code is then 1.
+OUT keeps the input's form: JSON of captures and brokers' logs become captures,
+other JSON raw frames, whatever OUT is called. Lines that cannot be encoded are
+reported and skipped; the exit code is then 1.
 """
 
 
@@ -66,7 +66,7 @@ def run(options: argparse.Namespace) -> int:
     file, notes = options.file or "-", RequestLogNotes()
     text = read_text(file, f"encode takes {TAKES}")
     if not text.strip():
-        raise DumpError("there is nothing in it", file=file, hint=f"encode takes {TAKES}")
+        raise DumpError("file is empty", file=file, hint=f"encode takes {TAKES}")
     found = _bodies(text, file, options, catalog, notes) if options.named else _frames(text, file, catalog, notes)
     frames = list(found)  # all frames, to find the last one of each connection
     if frames:

@@ -21,8 +21,8 @@ EXAMPLES = """\
   kwire mcp dump.pcap
   kwire mcp captures/
 
-The assistant reads the named files, and files in named folders, and no others;
-it writes nothing. Secrets are masked. As a server in the assistant's settings:
+Read-only access to these files and folders; secrets are masked. As a server in
+the assistant's settings:
   {"command": "kwire", "args": ["mcp", "/path/to/captures"]}
 """
 
@@ -45,32 +45,82 @@ class Tools:
     @property
     def functions(self) -> list[Callable[..., str]]:
         """The tools, in the order in which they are listed."""
-        return [self.files, self.stats, self.decode, self.explain, self.cluster, self.schema, self.errors]
+        return [
+            self.files,
+            self.stats,
+            self.latency,
+            self.decode,
+            self.explain,
+            self.exchange,
+            self.timeline,
+            self.cluster,
+            self.groups,
+            self.compare,
+            self.schema,
+            self.errors,
+        ]
 
     def files(self) -> str:
         """List the files that can be read."""
         found = [path for root in self.roots for path in (sorted(root.rglob("*")) if root.is_dir() else [root])]
         return _bounded("\n".join(str(path) for path in found if self._may_be_read(path)))
 
-    def stats(self, file: str, by: str = "api") -> str:
+    def stats(
+        self,
+        file: str,
+        by: str = "api",
+        latency: bool = False,
+        errors: bool = False,
+        slow: int = 0,
+        unanswered: bool = False,
+        removed_in: str = "",
+    ) -> str:
         """Count the frames of a dump: requests, errors, bytes and latency.
 
         Args:
             file: one of `files`.
             by: api, client, version, ip or topic, or several of them separated by commas.
+            latency: percentiles of latency instead of counts.
+            errors: add a column of error counts.
+            slow: instead of counts, so many of the slowest requests.
+            unanswered: instead of counts, the requests without a response, and why.
+            removed_in: instead of counts, the clients that break with this Kafka release, such as 4.0.
         """
-        return self._run("stats", f"--by={by}", "--", self._allowed(file))
+        modes = [f"--slow={_count(slow)}"] * bool(slow) + ["--unanswered"] * unanswered
+        modes += [f"--removed-in={removed_in}"] * bool(removed_in) + ["--latency"] * latency
+        if len(modes) > 1:
+            raise ValueError("latency, slow, unanswered and removed_in are different tables: choose one of them")
+        grouped = [f"--by={by}"] if not modes or latency else []
+        return self._run("stats", *grouped, *modes, *["--errors"] * errors, "--", self._allowed(file))
 
-    def decode(self, file: str, where: str = "", fields: str = "", first: int = 50) -> str:
-        """Decode frames of a dump, one line per frame: time, direction, api:version, correlation id, size, errors.
+    def latency(self, file: str, by: str = "api", slow: int = 0) -> str:
+        """Show where the time of requests went: waits that were asked for, time beyond them, network, thinking.
+
+        Args:
+            file: one of `files`.
+            by: api, client, broker, or several of them separated by commas.
+            slow: list so many of the slowest requests, too.
+        """
+        slowest = [f"--slow={_count(slow)}"] * bool(slow)
+        return self._run("latency", f"--by={by}", *slowest, "--", self._allowed(file))
+
+    def decode(
+        self, file: str, where: str = "", fields: str = "", first: int = 50, since: str = "", until: str = ""
+    ) -> str:
+        """Decode frames of a dump, or records of a log segment, one line each.
+
+        A line of a frame has its time, direction, api:version, correlation id, size, errors.
 
         Args:
             file: one of `files`.
             where: a display filter, such as: error_code != 0 and latency > 20ms; topics[].name == "orders".
             fields: return these fields as TSV instead of lines; separated by commas: frame,api,latency,error_code.
             first: the maximum number of frames, at most 500.
+            since: only frames from this time on, such as 2026-11-21T06:27:38 or 06:27:38.
+            until: only frames up to this time.
         """
-        chosen = [f"--where={where}"] * bool(where) + [f"--fields={fields}"] * bool(fields)
+        named = {"--where": where, "--fields": fields, "--from": since, "--to": until}
+        chosen = [f"{option}={value}" for option, value in named.items() if value]
         return self._run("decode", *chosen, f"--first={_count(first)}", "--no-pager", "--", self._allowed(file))
 
     def explain(self, file: str, frame: int) -> str:
@@ -83,13 +133,56 @@ class Tools:
         where = f"--where=frame == {int(frame)}"
         return self._run("decode", "-v", where, "--first=1", "--no-pager", "--", self._allowed(file))
 
-    def cluster(self, file: str) -> str:
+    def exchange(self, file: str, frame: int) -> str:
+        """Show a request and its response, with all fields, by the number of one of them.
+
+        Args:
+            file: one of `files`.
+            frame: its number in the dump, counted from 0.
+        """
+        return self._run("decode", "-v", f"--request={int(frame)}", "--no-pager", "--", self._allowed(file))
+
+    def timeline(self, file: str, about: str = "", since: str = "", until: str = "") -> str:
+        """List what happened in order: leaders, ISRs, disks, rebalances and why, errors, retries, connections.
+
+        Args:
+            file: one of `files`.
+            about: group:G, topic:T, client:C or broker:N; everything if it is empty.
+            since: only events from this time on, such as 2026-11-21T06:27:38 or 06:27:38.
+            until: only events up to this time.
+        """
+        named = {"--about": about, "--from": since, "--to": until}
+        chosen = [f"{option}={value}" for option, value in named.items() if value]
+        return self._run("timeline", *chosen, "--", self._allowed(file))
+
+    def cluster(self, file: str, at: str = "") -> str:
         """Show the brokers by rack, and the topics, leaders, replicas and ISRs, from a dump or a metadata log.
 
         Args:
             file: one of `files`.
+            at: the state at a time, or after a frame; the last one if it is empty.
         """
-        return self._run("cluster", "--", self._allowed(file))
+        return self._run("cluster", *[f"--at={at}"] * bool(at), "--", self._allowed(file))
+
+    def groups(self, file: str, group: str = "", at: str = "") -> str:
+        """Show consumer groups: members, racks, assignments, lag.
+
+        Args:
+            file: one of `files`.
+            group: only this group.
+            at: the state at a time, or after a frame; the last one if it is empty.
+        """
+        named = {"--group": group, "--at": at}
+        chosen = [f"{option}={value}" for option, value in named.items() if value]
+        return self._run("cluster", "--groups", *chosen, "--", self._allowed(file))
+
+    def compare(self, before: str, after: str) -> str:
+        """Compare the traffic of two captures: clients, versions, topics, errors, latencies.
+
+        Args:
+            before, after: two of `files`.
+        """
+        return self._run("compare", "--", self._allowed(before), self._allowed(after))
 
     def schema(self, message: str) -> str:
         """Show the fields of a message and what they mean.
@@ -127,8 +220,10 @@ class Tools:
                 command, stdin=subprocess.DEVNULL, capture_output=True, timeout=MOST_SECONDS, check=False
             )
         except subprocess.TimeoutExpired:
-            return f"stopped after {MOST_SECONDS} seconds: choose fewer frames"
+            raise ValueError(f"stopped after {MOST_SECONDS} seconds: choose fewer frames") from None
         out, remarks = done.stdout.decode("utf-8", "replace"), done.stderr.decode("utf-8", "replace")
+        if done.returncode not in (0, 1):  # 1: done, but something needs attention, such as undecodable frames
+            raise ValueError(_bounded(remarks).strip() or f"kwire ended with exit code {done.returncode}")
         return _bounded(out) + (f"\n{_bounded(remarks)}" if remarks else "")
 
 
@@ -175,4 +270,14 @@ def server_of(tools: Tools) -> Any:
     server = MCPServer("kwire", instructions=about, log_level="ERROR")
     for tool in tools.functions:
         server.tool(annotations=ToolAnnotations(read_only_hint=True, open_world_hint=False))(refusing(tool))
+    for registered in server._tool_manager.list_tools():
+        _refuse_unknown_arguments(registered)
     return server
+
+
+def _refuse_unknown_arguments(tool: Any) -> None:
+    """Make unknown arguments of a tool errors: the SDK drops them, and an assistant would believe that they count."""
+    arguments = tool.fn_metadata.arg_model
+    arguments.model_config["extra"] = "forbid"
+    arguments.model_rebuild(force=True)
+    tool.parameters["additionalProperties"] = False

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import json
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from ...client.address import Address
@@ -23,7 +23,9 @@ from ...render.value_text import count_text
 from ..cluster.apply_plan import apply_to_cluster, follow_plan
 from ..cluster.assignor_choice import assignor_name, mode_of
 from ..cluster.broker_arguments import check_known, ids_in, replacements_in, with_added
+from ..cluster.disks import plan_disks
 from ..cluster.new_partitions import NEW_TOPIC, check_count, more_partitions, new_partitions
+from ..cluster.placement_files import read_plan
 from ..cluster.placement_input import PlacementInput, read_situation
 from ..cluster.target_replicas import target_of
 from ..options.output import add_colour
@@ -34,11 +36,12 @@ from ..terminal.remarks import remark
 from ..terminal.terminal_style import style_for
 
 EXAMPLES = """\
-  kwire place :9092                            show how even it is
+  kwire place :9092                            show how balanced the cluster is
   kwire place :9092 --repair                   plan to repair racks
   kwire place :9092 --remove 3 --json > p.json
   kwire place :9092 --plan p.json              show its moves
   kwire place :9092 --plan p.json --apply      execute; again: resume
+  kwire place :9092 --disks --apply            balance disks of each broker
   kwire place dump.bin --balance --leaders     balance brokers and leaders
   kwire place b.json --partitions 12 --rf 3 --topic orders
   kwire place --brokers b.json --current p.json --rf 4 --json
@@ -74,8 +77,19 @@ def run(options: argparse.Namespace) -> int:
         _check_live(situation.address)
     if options.verify or options.cancel:
         return follow_plan(options, situation)
+    if options.disks or options.leave_disk:
+        return plan_disks(options, situation)
     if options.partitions is not None:
         return _new_partitions(options, situation)
+    _check_partitions(options, situation)
+    changes = "plan generate rf add remove replace repair balance by_topic leaders demote".split()
+    if _any_of(options, changes):
+        return _change(options, situation)
+    return _look(options, situation)
+
+
+def _check_partitions(options: argparse.Namespace, situation: PlacementInput) -> None:
+    """Raise an error if there is no partition, or none with replicas."""
     if not situation.partitions:
         what = "it has no partitions; " if situation.address or options.files else ""
         raise UsageError(
@@ -84,12 +98,14 @@ def run(options: argparse.Namespace) -> int:
     if not any(situation.partitions.values()):
         named = options.current or options.source or ", ".join(options.files)
         raise DumpError("none of its partitions has replicas", file=named)
-    changes = "plan generate rf add remove replace repair balance leaders".split()
-    if _any_of(options, changes):
-        return _change(options, situation)
+
+
+def _check_look(options: argparse.Namespace) -> None:
+    """Raise UsageError for options that say how to change something, if nothing is to change."""
+    if options.weights or options.exclude:
+        raise UsageError("--weights and --exclude are for plans: add what to change, such as --balance")
     if options.broker_list or options.assignor:
         raise UsageError("--broker-list and --assignor are for new partitions: add --partitions, or --generate")
-    return _look(options, situation)
 
 
 def _check(options: argparse.Namespace) -> None:
@@ -101,11 +117,24 @@ def _check(options: argparse.Namespace) -> None:
         raise UsageError("--verify and --cancel need the plan: --plan FILE")
     if sum((options.apply, options.verify, options.cancel)) > 1:
         raise UsageError("--apply, --verify and --cancel: give one of them")
-    others = "rf add remove replace repair balance leaders".split()
+    others = "rf add remove replace repair balance by_topic leaders demote".split()
     if (options.plan or options.generate) and _any_of(options, others):
         raise UsageError("--plan and --generate say where all replicas are to be: give no other change")
-    if options.batch < 1 or (options.throttle is not None and options.throttle < 1):
-        raise UsageError("--batch and --throttle take numbers from 1 on")
+    _check_disks(options)
+    if options.batch < 1 or (options.batch_bytes is not None and options.batch_bytes < 1):
+        raise UsageError("--batch and --batch-bytes take numbers from 1 on")
+    if options.throttle is not None and options.throttle < 1:
+        raise UsageError("--throttle takes a number from 1 on")
+
+
+def _check_disks(options: argparse.Namespace) -> None:
+    """Raise UsageError if options about log directories meet others."""
+    is_within = options.disks or bool(options.leave_disk)
+    others = "partitions plan generate rf add remove replace repair balance by_topic leaders demote".split()
+    if is_within and (_any_of(options, others) or options.weights or options.exclude or options.rollback):
+        raise UsageError("--disks and --leave-disk move replicas within brokers: give no other change")
+    if options.batch_bytes is not None and not (is_within or options.plan):
+        raise UsageError("--batch-bytes is for log directories: --disks, --leave-disk, or a --plan with log_dirs")
 
 
 def _any_of(options: argparse.Namespace, names: Sequence[str]) -> bool:
@@ -120,6 +149,7 @@ def _check_live(where: Address | None) -> None:
 
 def _look(options: argparse.Namespace, situation: PlacementInput) -> int:
     """Show the current placement. Returns 1 if it could be more even."""
+    _check_look(options)
     plan = situation.partitions
     tree = RackTree(_all_of(situation.brokers, plan), strict=False)
     _show(options, f"{count_text(len(plan), 'partition')} as they are", tree, plan)
@@ -187,8 +217,15 @@ def _change(options: argparse.Namespace, situation: PlacementInput) -> int:
     if options.rollback:
         _write(options.rollback, {key: list(plan.before[key]) for key in plan.changed()})
     if options.apply:
-        apply_to_cluster(options, situation, {key: list(plan.after[key]) for key in plan.changed()})
+        apply_to_cluster(options, situation, {key: list(plan.after[key]) for key in _applied(options, plan)})
     return 0
+
+
+def _applied(options: argparse.Namespace, plan: ReplicaPlan[tuple[str, int]]) -> Iterable[tuple[str, int]]:
+    """Return the partitions that --apply works on: also those with the right replicas whose leader may be another."""
+    if options.plan:
+        return read_plan(options.plan)
+    return plan.after if options.leaders or options.demote else plan.changed()
 
 
 def _all_of(brokers: Sequence[Broker], plan: Plan) -> list[Broker]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 from functools import partial
 
+from ...capture.dump import Dump
 from ...protocol.frames.captured_frame import count_frames
 from ...render.html.report_page import report_html
 from ...render.value_text import count_text
@@ -13,6 +14,7 @@ from ..input.dump_decoder import DumpDecoder
 from ..input.dumps import dumps_in
 from ..input.fraction_read import part_read
 from ..options.inputs import add_inputs, title_of
+from ..options.jobs import add_jobs
 from ..options.secrets import masker
 from ..output.output_files import output_text, refuse_input
 from ..terminal.progress import with_progress
@@ -28,6 +30,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of the command."""
     add_inputs(parser)
     parser.add_argument("-o", "--output", metavar="FILE", help="output file; default: standard output")
+    add_jobs(parser, "count large captures in N processes")
 
 
 def run(options: argparse.Namespace) -> int:
@@ -49,6 +52,8 @@ def run(options: argparse.Namespace) -> int:
 def _count(options: argparse.Namespace, tally: ReportCounts) -> None:
     reading, part = DumpDecoder(options, sealed=False), partial(part_read, options)
     for dump in dumps_in(options, tally.remarks):
+        if options.jobs > 1 and reading.named is None and _count_in_jobs(dump, reading, options, tally):
+            continue
         if dump.captured is not None and reading.named is None:
             captured = CapturedReportCounts(tally, reading.decoder(), dump.file)
             for batch in with_progress(dump.captured, part, weight=count_frames):
@@ -56,6 +61,17 @@ def _count(options: argparse.Namespace, tally: ReportCounts) -> None:
         else:
             for result in with_progress(reading.results(dump), part):
                 tally.add(result)
+
+
+def _count_in_jobs(dump: Dump, reading: DumpDecoder, options: argparse.Namespace, tally: ReportCounts) -> bool:
+    """Count a dump in several processes; return False if one process must count it."""
+    from ..output.range_jobs import is_worth_dividing
+    from ..output.range_report import count_in_jobs
+
+    if not is_worth_dividing(dump, options.jobs):
+        return False
+    count_in_jobs(dump, reading, options, tally)
+    return True
 
 
 def _write(options: argparse.Namespace, tally: ReportCounts) -> None:

@@ -57,7 +57,7 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _source(codec: Codec) -> Iterator[str]:
-    for source in (decoder_source(codec.schema), encoder_source(codec.schema)):
+    for source in (decoder_source(codec.tree), encoder_source(codec.tree)):
         yield f"# {codec.name} v{codec.version}: {source.functions[0].name}"
         yield from source.text().splitlines()
         yield ""

@@ -82,6 +82,19 @@ def _add_broker_options(parser: argparse.ArgumentParser) -> None:
     source.add_argument("--config", action="append", metavar="FILE", help="a server.properties file; one per broker")
     source.add_argument("--data", action="append", metavar="DIR", help="a log directory of one broker")
     parser.add_argument(
+        "--set",
+        action="append",
+        default=[],
+        metavar="KEY=VALUE",
+        help="a config of Kafka's brokers, such as message.max.bytes=2000; stderr names those that have no effect",
+    )
+    parser.add_argument(
+        "--realistic",
+        action="store_true",
+        help="defaults of Kafka's where tests like others: records kept for 7 days, heartbeats every 5 s, groups "
+        "that wait 3 s for members, and first requests that must be repeated",
+    )
+    parser.add_argument(
         "--read-only",
         action="store_true",
         help="change nothing in log directories, such as those of a real broker: requests that write are refused, and "
@@ -170,8 +183,8 @@ def _add_security_options(parser: argparse.ArgumentParser) -> None:
 
 
 def _add_topic_options(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--partitions", type=int, default=1, metavar="N", help="default number of partitions")
-    parser.add_argument("--replication-factor", type=int, default=1, metavar="N", help="default replication factor")
+    parser.add_argument("--partitions", type=int, metavar="N", help="default number of partitions: 1")
+    parser.add_argument("--replication-factor", type=int, metavar="N", help="default replication factor: 1")
     parser.add_argument(
         "--assignor",
         metavar="NAME",
@@ -179,7 +192,7 @@ def _add_topic_options(parser: argparse.ArgumentParser) -> None:
         "multi-level, which needs a rack such as /DC1/R1 for each broker",
     )
     parser.add_argument(
-        "--retention-bytes", type=int, default=-1, metavar="N", help="retention per partition; default: -1, unlimited"
+        "--retention-bytes", type=int, metavar="N", help="retention per partition; default: -1, unlimited"
     )
     parser.add_argument("--release", metavar="X.Y", help="serve only the apis and versions that this Kafka release had")
     parser.add_argument(

@@ -4,17 +4,16 @@ from __future__ import annotations
 
 import argparse
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import partial
 from itertools import takewhile
 
-from ...protocol import Frame, FrameDecoder
+from ...protocol import Frame, FrameDecoder, Result
 from ...protocol.headers.header import Header
-from ...protocol.message_summary import MessageSummary
 from ...query.display_filter import names_property
 from ...redact.masking import mask
 from ...render.value_text import count_text
-from ..filters.frame_filter import Test, add_filters, filter_for
+from ..filters.frame_filter import add_filters, query_for
 from ..input.dumps import dumps_in
 from ..input.fraction_read import part_read
 from ..options.inputs import add_files
@@ -35,9 +34,8 @@ EXAMPLES = """\
   kwire slice big.pcap --where 'latency > 1s' -w slow.pcap
   kwire slice big.pcap --api Fetch --client 'app-*' -w fetches.pcap
 
-The slice has the response of each selected request, and the request of each
-selected response, so it decodes as the whole capture did. Addresses, ports and
-times stay.
+Requests bring their responses and responses their requests. Addresses, ports
+and times stay.
 """
 
 
@@ -57,7 +55,7 @@ def run(options: argparse.Namespace) -> int:
     if names_property("response_frame", options.where):
         raise UsageError("response_frame: slice does not support it; requests are written with their responses anyway")
     catalog = catalog_of(options)
-    wanted = filter_for(options, catalog, MessageSummary())
+    wanted = query_for(options, catalog).matches
     with output_bytes(options.write, options.files, recursive=options.recursive) as stream:
         output = FrameOutput(stream, raw=options.raw)
         for dump in dumps_in(options):
@@ -88,9 +86,9 @@ class Slice:
         wanted: whether a result is chosen.
     """
 
-    def __init__(self, decoder: FrameDecoder, wanted: Test) -> None:
+    def __init__(self, decoder: FrameDecoder, wanted: Callable[[Result], bool]) -> None:
         self.decoder: FrameDecoder = decoder
-        self.wanted: Test = wanted
+        self.wanted: Callable[[Result], bool] = wanted
         self._waiting: dict[object, deque[Waiting]] = {}
         self._written: dict[int, Header] = {}  # requests whose responses are not yet seen, by identity
         self._bytes = 0

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import re
 import sys
 from contextlib import suppress
 from functools import partial
@@ -28,7 +29,8 @@ from ...statistics.unsupported_uses import unsupported_uses
 from ..input.dumps import dumps_in
 from ..input.fraction_read import part_read
 from ..input.non_kafka_streams import NonKafkaStreams
-from ..options.inputs import add_files, add_keylog
+from ..options.inputs import add_files
+from ..options.jobs import add_jobs
 from ..options.output import add_colour
 from ..options.releases import named_release
 from ..options.specs import add_profile, catalog_of
@@ -38,6 +40,7 @@ from ..terminal.remarks import remark
 from ..terminal.terminal_style import style_for
 from ..worker_processes import WorkerProcesses, parts_for
 
+UNITS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0}
 _Packed = tuple[Counted, tuple[dict[str, int], dict[str, int], dict[str, str]]]
 
 
@@ -47,6 +50,7 @@ EXAMPLES = """\
   kwire stats dump.bin --removed-in 4.0     who breaks after an upgrade?
   kwire stats dump.bin --by client,api,error --json
   kwire stats dump.bin --latency --by client,api    percentiles
+  kwire stats dump.bin --per 1s --by api    what happened each second
   kwire stats dump.bin --slow 20            the slowest requests
   kwire stats dump.bin --unanswered         requests without a response
 """
@@ -55,12 +59,12 @@ EXAMPLES = """\
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of the command."""
     add_files(parser)
-    add_keylog(parser)
     parser.add_argument(
         "--by",
         metavar="COLUMNS",
         help="some of client,api,version,ip,broker,topic,software,error; default: api,version (with --latency: api)",
     )
+    parser.add_argument("--per", metavar="TIME", help="count per span of time: 1s, 500ms, 1m, 1h; --by adds columns")
     parser.add_argument(
         "--removed-in",
         metavar="RELEASE",
@@ -69,12 +73,22 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--follow", action="store_true", help="keep counting as FILE grows, until Ctrl-C")
     parser.add_argument("--latency", action="store_true", help="exact percentiles of the time to the response")
     parser.add_argument(
-        "--slow", nargs="?", const="", metavar="N", help="list the N slowest requests, 10 by default, with their frames"
+        "--slow",
+        nargs="?",
+        const="",
+        metavar="N",
+        help="list the N slowest requests, 10 by default, beyond the wait that a Fetch or JoinGroup asked for",
+    )
+    parser.add_argument(
+        "--long-polls",
+        action="store_true",
+        help="with --slow: rank by the whole latency, with waits that were asked for",
     )
     parser.add_argument(
         "--unanswered", action="store_true", help="list requests without a response, with the reason if it is known"
     )
-    parser.add_argument("--errors", action="store_true", help="also count error codes, which takes longer")
+    parser.add_argument("--errors", action="store_true", help="add a column of error counts (slower)")
+    add_jobs(parser, "count one capture in N processes; default: more than one from 256 MB on", default=None)
     forms = parser.add_mutually_exclusive_group()
     forms.add_argument("--json", action="store_true", help="print one JSON object")
     forms.add_argument("--csv", action="store_true", help="print the table as CSV")
@@ -89,9 +103,10 @@ def run(options: argparse.Namespace) -> int:
         return _list_unanswered(options)
     new = named_release(options.removed_in).name if options.removed_in else None
     tally = DumpCounts(options)
-    is_whole = tally.traffic.deep or tally.traffic.latencies is not None  # frames are numbered through the file
+    traffic = tally.traffic
+    is_whole = traffic.deep or traffic.latencies is not None  # frames are numbered through the file
     is_file = not (options.recursive or options.follow or options.hex is not None)
-    parts = parts_for(options.files) if is_file and not is_whole else 1
+    parts = _count_parts(options) if is_file and not is_whole else 1
     with WorkerProcesses(parts, lambda part: _helped(options, ConnectionShare(part, parts))) as helpers:
         try:
             tally.count(ConnectionShare(0, parts), helpers)
@@ -104,6 +119,11 @@ def run(options: argparse.Namespace) -> int:
     return 1 if broken else 0
 
 
+def _count_parts(options: argparse.Namespace) -> int:
+    """Return the number of processes that count."""
+    return parts_for(options.files) if options.jobs is None else parts_for(options.files, options.jobs)
+
+
 def _read_slow(options: argparse.Namespace) -> None:
     """Parse the number of --slow; a value that is not a number is a file, as in `kwire stats --slow dump.pcap`."""
     text = options.slow
@@ -112,6 +132,10 @@ def _read_slow(options: argparse.Namespace) -> None:
     options.slow = None if text is None else int(text[:19] or 10)  # 19 digits: more than frames can be
     if options.slow == 0:
         raise UsageError("--slow 0: write a number of requests, 1 or more")
+    if options.long_polls and options.slow is None:
+        raise UsageError("--long-polls is about --slow: add --slow")
+    if options.per and (options.removed_in or options.unanswered):
+        raise UsageError("--per counts frames: it cannot be combined with --removed-in and --unanswered")
     if options.removed_in and (options.latency or options.slow):
         raise UsageError("--removed-in is about versions: it cannot be combined with --latency and --slow")
     if options.csv and (options.removed_in or (options.latency and options.slow)):
@@ -175,9 +199,20 @@ class DumpCounts:
 
     def __init__(self, options: argparse.Namespace) -> None:
         self.options = options
-        by = _columns(options.by or ("api" if options.latency else "api,version"))
-        latencies = Latencies(options.slow or 0) if options.latency or options.slow else None
-        self.traffic: Traffic = Traffic(by, errors=options.errors, catalog=catalog_of(options), latencies=latencies)
+        per = _seconds_in(options.per)
+        default = "api" if options.latency else "api,version"
+        by = [] if per is not None and not options.by else _columns(options.by or default)
+        latencies = (
+            Latencies(options.slow or 0, long_polls=options.long_polls) if options.latency or options.slow else None
+        )
+        self.traffic: Traffic = Traffic(
+            by,
+            errors=options.errors,
+            catalog=catalog_of(options),
+            latencies=latencies,
+            per=per,
+            keeps_users=bool(options.removed_in),
+        )
         self.non_kafka: NonKafkaStreams = NonKafkaStreams()
 
     def count(self, share: ConnectionShare, helpers: WorkerProcesses | None = None) -> None:
@@ -206,6 +241,16 @@ class DumpCounts:
         """Return the counts, serialised for `add`."""
         non_kafka = self.non_kafka
         return msgspec.msgpack.encode((self.traffic.counted, (non_kafka.counts, non_kafka.bytes, non_kafka.hints)))
+
+
+def _seconds_in(text: str | None) -> float | None:
+    """Return the span of --per in seconds; None without it."""
+    if text is None:
+        return None
+    match = re.fullmatch(r"(\d{1,9})(ms|s|m|h)", text.strip(), re.ASCII)
+    if match is None or not int(match[1]):
+        raise UsageError(f"--per {text}: write a span of time, such as 1s, 500ms, 1m or 1h")
+    return int(match[1]) * UNITS[match[2]]
 
 
 def _columns(text: str) -> list[str]:
@@ -237,7 +282,8 @@ def _show(traffic: Traffic, options: argparse.Namespace, new: str | None) -> boo
         for name, count in traffic.errors.most_common():
             print(f"  {count} x {name}")
     unread = f"; {unread_text(traffic.unread)}" if traffic.unread else ""
-    remark(f"{count_text(traffic.frames, 'frame')}, {count_text(traffic.bytes, 'byte')}{unread}")
+    headers = f"; of the frames cut short, {traffic.headers} counted by their headers" if traffic.headers else ""
+    remark(f"{count_text(traffic.frames, 'frame')}, {count_text(traffic.bytes, 'byte')}{unread}{headers}")
     return breaks
 
 

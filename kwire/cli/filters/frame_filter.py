@@ -1,4 +1,4 @@
-"""The options that select frames (--where, --api, --client, --conn, --errors, --from, --to), and their test.
+"""The options that select frames (--where, --api, --client, --conn, --errors, --from, --to), and their query.
 
 The language of --where is in `kwire.query`.
 """
@@ -6,22 +6,19 @@ The language of --where is in `kwire.query`.
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable
 from contextlib import suppress
 from fnmatch import fnmatchcase
 from ipaddress import ip_address
 
-from ...protocol import Frame, Request, Response, Result, Undecodable
-from ...protocol.message_summary import MessageSummary
-from ...protocol.results import client_of
-from ...query.display_filter import DisplayFilter, parse_filter
+from ...query.display_filter import parse_filter
+from ...query.expression import Comparison, Every, Expression, Negation, Some
+from ...query.field_path import FieldPath
+from ...query.frame_context import FrameContext
+from ...query.query import Query
 from ...schema.catalog import Catalog
-from ..input.dump_decoder import PushedFilter
 from ..options.message_names import name_and_version, named_codecs
 from ..options.usage_error import UsageError
 from .time_span import TimeSpan
-
-Test = Callable[[Result], bool]
 
 
 def add_filters(parser: argparse.ArgumentParser) -> None:
@@ -38,78 +35,60 @@ def add_filters(parser: argparse.ArgumentParser) -> None:
     group.add_argument("--to", dest="until", metavar="WHEN", help="frames up to a time or frame number")
 
 
-def display_filter(options: argparse.Namespace, catalog: Catalog) -> DisplayFilter | None:
-    """Return the filter of --where, parsed once per run; None without the option. Raises FilterError."""
-    if options.where is not None and "display_filter" not in options:
-        options.display_filter = parse_filter(options.where, catalog)
-    found: DisplayFilter | None = getattr(options, "display_filter", None)
-    return found
-
-
-def pushed_filter(options: argparse.Namespace, catalog: Catalog) -> PushedFilter | None:
-    """Return the part of --where that tests headers, so that frames it excludes are not decoded; None if there is none.
-
-    Raises:
-        FilterError: --where is not a valid display filter.
-    """
-    where = display_filter(options, catalog)
-    if where is None or where.messages is None:
-        return None
-    return PushedFilter(lambda peek: where.may_hold(peek.api_key, bool(peek.is_request), catalog))
-
-
-def filter_for(options: argparse.Namespace, catalog: Catalog, summary: MessageSummary) -> Test:
-    """Return a function that tells whether a frame is shown; call it for all frames, in order.
+def query_for(options: argparse.Namespace, catalog: Catalog, context: FrameContext | None = None) -> Query:
+    """Return the query that all options which choose frames or records make together.
 
     Raises:
         UsageError: a time is invalid. UnknownMessage, UnsupportedVersion: --api names nothing. FilterError.
     """
-    tests: list[Test] = []
-    if options.since is not None or options.until is not None:
-        tests.append(TimeSpan(options.since, options.until))  # first, because it needs the first frame
+    parts: list[Expression] = []
     if options.api:
-        tests.append(_any([_of_api(text, catalog) for text in options.api]))
+        parts.append(Some(tuple(_of_api(text, catalog) for text in options.api)))
     if options.client is not None:
-        tests.append(lambda result: fnmatchcase(client_of(result) or "", options.client))
+        parts.append(_of_client(options.client))
     if options.conn is not None:
-        _check_address(options.conn)
-        tests.append(lambda result: _is_on(result.frame, options.conn))
+        parts.append(_of_connection(options.conn))
     if options.errors:
-        tests.append(lambda result: has_error(result, summary))
-    if (where := display_filter(options, catalog)) is not None:
-        tests.append(where)
-    return lambda result: all(test(result) for test in tests)
+        parts.append(Comparison(_path("(errors)", "--errors"), bool))
+    if options.where is not None:
+        parts.append(parse_filter(options.where, catalog).expression)
+    given = options.since is not None or options.until is not None
+    span = TimeSpan(options.since, options.until) if given else None
+    return Query(Every(tuple(parts)) if parts else None, span, context)
 
 
-def has_error(result: Result, summary: MessageSummary) -> bool:
-    """Whether a frame is undecodable or has an error code other than 0."""
-    if isinstance(result, Undecodable):
-        return result.is_failure
-    if not isinstance(result, Request | Response):
-        return False
-    inside = result.inside if isinstance(result.inside, Request | Response) else result
-    return any(summary.facts(one.codec, one.message).errors for one in (result, inside))
+def _path(name: str, text: str) -> FieldPath:
+    """Return the path of a property that an option names."""
+    return FieldPath(text, ((name, None),))
 
 
-def _any(tests: list[Test]) -> Test:
-    return lambda result: any(test(result) for test in tests)
-
-
-def _of_api(text: str, catalog: Catalog) -> Test:
-    names = {codec.spec.name for codec in named_codecs(text, catalog)}
+def _of_api(text: str, catalog: Catalog) -> Comparison:
+    names = frozenset(codec.spec.name for codec in named_codecs(text, catalog))
     version = name_and_version(text)[1]
 
-    def test(result: Result) -> bool:
-        inside = getattr(result, "inside", None)
-        return is_it(result) or (isinstance(inside, Request | Response) and is_it(inside))
+    def holds(call: tuple[str, frozenset[int]]) -> bool:
+        return call[0] in names and (version is None or version in call[1])
 
-    def is_it(result: Result) -> bool:
-        codec = result.codec
-        if codec is None or codec.spec.name not in names:
-            return False
-        return version is None or version in (codec.version, getattr(result, "api_version", None))
+    return Comparison(_path("(call)", "--api"), holds)
 
-    return test
+
+def _of_client(pattern: str) -> Expression:
+    path = _path("client_id", "--client")
+    matching = Comparison(path, lambda client_id: fnmatchcase(client_id, pattern))
+    if not fnmatchcase("", pattern):
+        return matching
+    return Some((matching, Negation(Comparison(path, lambda client_id: True))))
+
+
+def _of_connection(wanted: str) -> Some:
+    """Return the test whether one endpoint of a connection is the wanted one: ip:port, or an IP address alone."""
+    _check_address(wanted)
+
+    def holds(end: str) -> bool:
+        host = end.rpartition(":")[0]
+        return wanted in (end, host, host.strip("[]"))
+
+    return Some(tuple(Comparison(_path(name, "--conn"), holds) for name in ("client", "broker")))
 
 
 def _check_address(text: str) -> None:
@@ -119,9 +98,3 @@ def _check_address(text: str) -> None:
             ip_address(candidate.strip("[]"))
             return
     raise UsageError(f"--conn {text}: write the address of an endpoint, such as 10.0.0.1, 10.0.0.1:9092 or [::1]:9092")
-
-
-def _is_on(frame: Frame, wanted: str) -> bool:
-    """Whether one endpoint of a frame's connection is the wanted one: ip:port, or an IP address alone."""
-    ends = (end for end in (frame.source.client, frame.source.broker) if end is not None)
-    return any(wanted in (end, end.rpartition(":")[0], end.rpartition(":")[0].strip("[]")) for end in ends)

@@ -24,13 +24,18 @@ class TimeSpan:
         """Whether a frame is in the span."""
         return self.covers(result.frame.source.time, result.frame.source.frame or 0)
 
+    def begin(self, time: float) -> None:
+        """Set the time of the first frame, to which relative times refer, unless it is set."""
+        self.first = time if self.first is None else self.first
+
     def covers(self, time: float | None, number: int) -> bool:
         """Whether a time (seconds since 1970) is in the span; without a time, tests the frame number."""
         if time is None:
             low, high = (_frame_number(option, text) for option, text in self.texts.items())
             at: float = number
         else:
-            self.first = time if self.first is None else self.first
+            self.begin(time)
+            assert self.first is not None
             low, high = (self._point(option, text, self.first) for option, text in self.texts.items())
             at = time
         return (low is None or at >= low) and (high is None or at <= high)

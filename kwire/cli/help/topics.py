@@ -6,10 +6,14 @@ TOPICS: dict[str, tuple[str, str]] = {
     "input": (
         "what kwire reads",
         "Any number of files, or - for standard input; folders with -r. The format is\n"
-        "detected from the content: raw frames (an int32 size, then that many bytes), hex\n"
-        "text, a fixture. A response without its request needs --as, such as --as\n"
-        "Metadata:12; --guess lists the messages that it could be. --body reads one body\n"
-        "without size and header.",
+        "detected from the content: captures (pcap, pcapng), raw frames (an int32 size,\n"
+        "then that many bytes), brokers' logs of requests, JSON of kwire, log segments\n"
+        "and the files beside them, also compressed (gzip, zstd, xz, bzip2); and hex\n"
+        "text: hexdump -C, xxd, od -tx1, tcpdump -X, tshark -x, Netty's hexdump,\n"
+        "Format-Hex, xxd -i, lists of numbers, \\x.. in strings, bytea, a Buffer of\n"
+        "Node.js, plain hex with blanks, colons or dashes, base64. A response without\n"
+        "its request needs --as, such as --as Metadata:12; --guess lists the messages\n"
+        "that it could be. --body reads one body without size and header.",
     ),
     "output": (
         "lines, trees, JSON",
@@ -59,7 +63,7 @@ TOPICS: dict[str, tuple[str, str]] = {
         "With the keys of the sessions, tshark decrypts TLS 1.2 and 1.3 for kwire:\n"
         "  kwire decode --keylog KEYS FILE\n"
         "This runs tshark, which must be on the PATH, and shows only the TLS connections.\n"
-        "To run tshark yourself, or for commands without --keylog:\n"
+        "To run tshark yourself:\n"
         "  tshark -r FILE -o tls.keylog_file:KEYS -q $(tshark -r FILE -Y tls \\\n"
         "    -T fields -e tcp.stream | sort -nur | sed 's/^/-z follow,tls,yaml,/') |\n"
         "    kwire decode -\n"
@@ -70,26 +74,41 @@ TOPICS: dict[str, tuple[str, str]] = {
         "of a connection.",
     ),
     "filters": (
-        "which frames are shown",
+        "which frames and records are shown",
         "--where 'FILTER' compares fields, as Wireshark's display filters do:\n"
-        '  topics[].name == "orders" and error_code != 0\n'
+        '  topic == "orders" and error == NOT_LEADER_OR_FOLLOWER\n'
         '  api == "Fetch" and latency > 20ms and not client_id matches "^test-"\n'
-        "Operators: == != < <= > >= contains matches in, and or not ( ). A field has the\n"
-        "path that kwire schema shows, or the end of it. Properties of the frame:\n"
-        "  api, api_key, version, type, correlation_id, client_id, software, size,\n"
-        "  latency, request_frame, response_frame, time, frame, client, broker,\n"
-        "  connection, faults, undecodable\n"
+        "Operators: == != < <= > >= contains matches in, and or not ( ), exists(field). A\n"
+        "field has the path that kwire schema shows, or the end of it; what is not on\n"
+        "the wire has no value. Properties of the frame:\n"
+        "  api, api_key, version, type, correlation_id, client_id, software, topic,\n"
+        "  group, error, size, latency, request_frame, response_frame, time, frame,\n"
+        "  client, broker, connection, file, faults, undecodable; of a broker's log of\n"
+        "  requests total_time, queue_time, local_time, remote_time, throttle_time,\n"
+        "  response_queue_time, send_time\n"
+        "Properties of records of a log:\n"
+        "  type, offset, timestamp, time, key, value, header, topic, group, partition,\n"
+        "  size, producer, producer_id, producer_epoch, base_sequence, base_offset,\n"
+        "  partition_leader_epoch, compression, magic, is_transactional, is_control,\n"
+        "  control, record_type, undecodable, file\n"
         "Filters as options: --api Metadata or --api Metadata:12, repeated for several\n"
         "apis; --client 'app-*'; --conn 10.0.0.1:9092; --errors; --from and --to with a\n"
         "time (2026-11-21T09:30:00, 09:30:00, seconds), or with frame numbers if the\n"
-        "dump has no times. A frame must match all given filters.",
+        "dump has no times. A frame must match all given filters. An option that an\n"
+        "input does not have is refused.",
     ),
     "versions": (
         "versions, releases, profiles",
         "kwire reads every version that Kafka released from 0.8 on. kwire apis --release\n"
         "3.9 lists what a release supports, kwire diff Fetch:9 Fetch:12 what changed.\n"
-        "--profile KIP-36 reads the layouts that the KIP proposed, --schemas DIR your\n"
-        "own specs.",
+        "For other layouts see kwire help schemas.",
+    ),
+    "schemas": (
+        "layouts of drafts, and specs of your own",
+        "Options of all commands that decode or encode:\n"
+        "  --profile KIP    layouts that KIP-36, KIP-112 or KIP-879 proposed\n"
+        "  --schemas DIR    your own specs, or a Kafka checkout, used first\n"
+        "kwire spec check DIR finds errors in specs.",
     ),
 }
 

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Callable, Iterator
-from dataclasses import replace
 from typing import TYPE_CHECKING
+
+from msgspec.structs import replace
 
 from ...capture.dump import Dump
 from ...codecs.message_codec import Codec
 from ...protocol import Frame, FrameDecoder, Result
 from ...protocol.connections.decoded_connection import DecodedConnection
-from ...protocol.header_reader import Peek
 from ...protocol.headers.header import Header
 from ...render.value_text import count_text
 from ...schema.catalog import Catalog
@@ -64,14 +64,6 @@ def items(
         yield from reading.items(dump)
 
 
-class PushedFilter:
-    """A filter that tests headers before bodies are decoded; counts the frames that it excludes."""
-
-    def __init__(self, wanted: Callable[[Peek], bool]) -> None:
-        self.wanted: Callable[[Peek], bool] = wanted
-        self.skipped: int = 0  # frames
-
-
 class DumpDecoder:
     """How the items of dumps are read: with which specs, how strictly, and whether secrets are masked."""
 
@@ -82,16 +74,16 @@ class DumpDecoder:
         trace: bool = False,
         salvage: bool = True,
         sealed: bool = True,
-        pushed: PushedFilter | None = None,
     ) -> None:
         self.trace: bool = trace
-        self.pushed: PushedFilter | None = pushed
         self.salvage: bool = salvage
         self.options = options
         self.sealed: bool = sealed and not getattr(options, "show_secrets", False)
         self.seal: Callable[[Result], Result] = masker(options) if sealed else leave_unmasked
         self.catalog: Catalog = catalog_of(options)
-        self.named = named_codec(options.named, self.catalog, bare=options.body) if options.named else None
+        self.named: Codec | None = (
+            named_codec(options.named, self.catalog, bare=options.body) if options.named else None
+        )
         if options.body and self.named is None:
             raise UsageError("--body needs to know the message: add --as NAME:VERSION, such as --as MetadataRequest:12")
 
@@ -107,23 +99,15 @@ class DumpDecoder:
     def items(self, dump: Dump) -> Iterator[Result | LogBatch | LogBytes]:
         """Decode the frames of a dump, or yield the batches of a log."""
         if dump.batches is not None:
-            if self.named is not None:
-                raise UsageError("--as names what a frame holds; --log-of says which topic a log is of")
             yield from _sealed(dump.batches) if self.sealed else dump.batches
         else:
             yield from self.results(dump)
 
     def results(self, dump: Dump) -> Iterator[Result]:
         """Decode the frames of a dump."""
-        decoder, pushed = self.decoder(), self.pushed
+        decoder = self.decoder()
         for frame in dump.frames:
-            frame = _named_frame(frame, self.named, self.options)
-            if pushed is None:
-                yield self.seal(decoder.decode(frame))
-            elif (result := decoder.decode_wanted(frame, pushed.wanted)) is not None:
-                yield self.seal(result)
-            else:
-                pushed.skipped += 1
+            yield self.seal(decoder.decode(_named_frame(frame, self.named, self.options)))
 
     def exchange(self, dump: Dump, number: int) -> Iterator[Result]:
         """Decode one frame and its response or request; stop reading after both.

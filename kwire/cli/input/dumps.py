@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Iterator
-from contextlib import AbstractContextManager, nullcontext
-from dataclasses import replace
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, nullcontext, suppress
 from functools import cache, partial
 from pathlib import Path
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
-from ...capture.dump import Dump
+from msgspec.structs import replace
+
+from ...capture.dump import Divide, Dump
+from ...capture.files import local_path
 from ...capture.open_dump import open_dump
 from ...capture.open_text import open_hex
 from ...capture.tcp.connection_share import ALL, ConnectionShare
@@ -21,8 +23,13 @@ from ..options.usage_error import UsageError
 from ..terminal.remarks import remark
 from .files import files_of
 from .follow import followed
+from .input_options import refuse_inapplicable
 from .non_kafka_streams import NonKafkaStreams
 
+if TYPE_CHECKING:
+    from ...capture.ranges.capture_ranges import CaptureRange
+
+PCAPNG = b"\x0a\x0d\x0d\x0a"  # the type of a section header block
 LARGE = 8 << 20  # bytes of a file that takes seconds to read without the native engine
 T = TypeVar("T")
 
@@ -52,6 +59,7 @@ def dumps_in(
                     _note_missing_engine(file)
                 if (dump.batches is not None or dump.disk is not None) and not logs:
                     next(dump.frames)  # reports the missing frames, and what to use instead
+                refuse_inapplicable(dump if dump.file else replace(dump, file=file), options)
                 others = non_kafka or NonKafkaStreams(knows_zookeeper=zookeeper)
                 dump = others.watched(_naming(dump, file))
                 yield _lenient(dump, file) if found else dump
@@ -75,7 +83,13 @@ def _naming(dump: Dump, file: str) -> Dump:
     captured = None if dump.captured is None else _named_in_errors(dump.captured, file)
     batches = None if dump.batches is None else _named_in_errors(dump.batches, file)
     disk = None if dump.disk is None else replace(dump.disk, items=_named_in_errors(dump.disk.items, file))
-    return replace(dump, frames=_named_in_errors(dump.frames, file), captured=captured, batches=batches, disk=disk)
+    frames, divide = _named_in_errors(dump.frames, file), _around(dump.divide, _named_in_errors, file)
+    return replace(dump, frames=frames, captured=captured, batches=batches, disk=disk, divide=divide)
+
+
+def _around(divide: Divide | None, around: Callable[..., Iterator[CaptureRange]], file: str) -> Divide | None:
+    """Return a function whose ranges are passed through another one."""
+    return None if divide is None else lambda consumer, size: around(divide(consumer, size), file)
 
 
 def _named_in_errors(items: Iterator[T], file: str) -> Iterator[T]:
@@ -92,7 +106,8 @@ def _with_name(error: OSError, file: str) -> OSError:
 def _lenient(dump: Dump, file: str) -> Dump:
     """Read a file of a folder up to the first error, so that the other files are still read."""
     captured = None if dump.captured is None else _as_far(dump.captured, file)
-    return replace(dump, frames=_as_far(dump.frames, file), captured=captured)
+    divide = _around(dump.divide, _as_far, file)
+    return replace(dump, frames=_as_far(dump.frames, file), captured=captured, divide=divide)
 
 
 def _as_far(items: Iterator[T], file: str) -> Iterator[T]:
@@ -134,13 +149,40 @@ def _inputs(
         yield options.files[0], open_dump(options.files[0], catalog=catalog, followed=stop), False
         return
     for file, found in files_of(options.files, getattr(options, "recursive", False)):
+        if not bare and not share.part:
+            yield from _decrypted_inside(file, found)
         yield file, open_dump(file, bare=bare, catalog=catalog, topic=topic, share=share, zookeeper=zookeeper), found
+
+
+def _decrypted_inside(file: str, found: bool) -> Iterator[tuple[str, AbstractContextManager[Dump], bool]]:
+    """Yield the decrypted connections of a pcapng that has the keys itself; the others are read as usual."""
+    path = local_path(file) if file != "-" else None
+    if path is None or not path.is_file() or not _is_pcapng(path):
+        return
+    from ...capture.packet_text.tls_decryption import decrypt_tls
+    from ...capture.packets.decryption_secrets import has_tls_keys
+
+    if not has_tls_keys(path):
+        return
+    try:
+        dump = Dump(*decrypt_tls(str(path)), file=file)
+    except DumpError as error:
+        remark(f"{file}: it has keys of TLS, which were not used: {error.problem}")
+        return
+    yield file, nullcontext(dump), found
+
+
+def _is_pcapng(path: Path) -> bool:
+    with suppress(OSError), path.open("rb") as stream:  # reading the file itself reports the error
+        return stream.read(len(PCAPNG)) == PCAPNG
+    return False
 
 
 def _decrypted(options: argparse.Namespace, keys: str) -> Iterator[tuple[str, AbstractContextManager[Dump], bool]]:
     from ...capture.packet_text.tls_decryption import decrypt_tls
 
-    if options.recursive or "-" in options.files or options.hex is not None or getattr(options, "follow", False):
+    others = (getattr(options, name, None) for name in ("recursive", "hex", "follow"))
+    if "-" in options.files or any(other not in (None, False) for other in others):
         raise UsageError("--keylog takes captures by name: it cannot be combined with -, -r, --hex and --follow")
     for file in options.files:
         yield file, nullcontext(Dump(*decrypt_tls(file, keys), file=file)), False

@@ -4,15 +4,23 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import replace
+from functools import partial
+from typing import TYPE_CHECKING, Any
 
-from ...capture.dump import Dump
+from msgspec.structs import replace
+
+from ...capture.dump import Divide, Dump
 from ...capture.kafka.other_protocols import ZOOKEEPER
 from ...errors import DecodeError
 from ...protocol import Frame
 from ...protocol.frames.captured_frame import CapturedBatch
 from ...protocol.frames.stream_faults import Damaged, NotKafka
+from ...protocol.headers.apis import Apis
 from ...render.value_text import count_text
+
+if TYPE_CHECKING:
+    from ...capture.ranges.capture_ranges import CaptureRange
+    from ...capture.ranges.frame_consumer import FrameConsumer
 
 SHOWN = 3  # damaged places that a remark lists
 
@@ -32,7 +40,11 @@ class NonKafkaStreams:
     def watched(self, dump: Dump) -> Dump:
         """Return a dump that counts streams of other protocols and damage while its frames are read."""
         captured = None if dump.captured is None else self._batches(dump.captured)
-        return replace(dump, frames=self._frames(dump.frames), captured=captured)
+        divide = None if dump.divide is None else partial(self._divided, dump.divide)
+        return replace(dump, frames=self._frames(dump.frames), captured=captured, divide=divide)
+
+    def _divided(self, divide: Divide, consumer: FrameConsumer, size: int) -> Iterator[CaptureRange]:
+        return divide(_WatchedConsumer(consumer, self), size)
 
     def _frames(self, frames: Iterator[Frame]) -> Iterator[Frame]:
         for frame in frames:
@@ -42,10 +54,14 @@ class NonKafkaStreams:
 
     def _batches(self, batches: Iterator[CapturedBatch]) -> Iterator[CapturedBatch]:
         for batch in batches:
-            for captured in batch.others():
-                if type(captured) is tuple and captured[5] is not None:
-                    self._look(captured[5], captured[0].connection)
+            self.watch(batch)
             yield batch
+
+    def watch(self, batch: CapturedBatch) -> None:
+        """Count the streams of other protocols, and damage, in a batch."""
+        for captured in batch.others():
+            if type(captured) is tuple and captured[5] is not None:
+                self._look(captured[5], captured[0].connection)
 
     def _look(self, fault: DecodeError, connection: int | None) -> None:
         if isinstance(fault, NotKafka):
@@ -80,3 +96,25 @@ class NonKafkaStreams:
         for name, count in self.counts.items():
             what = f"{count_text(count, 'connection')} of {name}, {count_text(self.bytes[name], 'byte')}"
             yield f"{what}: not Kafka's protocol" + (f"; {self.hints[name]}" if self.hints[name] else "")
+
+
+class _WatchedConsumer:
+    """A `FrameConsumer` that counts streams of other protocols while a capture is divided."""
+
+    def __init__(self, consumer: FrameConsumer, watching: NonKafkaStreams) -> None:
+        self._consumer, self._watching = consumer, watching
+
+    @property
+    def apis(self) -> Apis:
+        return self._consumer.apis
+
+    @property
+    def state(self) -> Any:
+        return self._consumer.state
+
+    def go_on(self, state: Any) -> None:
+        self._consumer.go_on(state)
+
+    def pass_over(self, batch: CapturedBatch) -> None:
+        self._watching.watch(batch)
+        self._consumer.pass_over(batch)

@@ -38,6 +38,7 @@ def add_files(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--hex", metavar="TEXT", help="hex text, in any form accepted in files")
     parser.add_argument("-r", "--recursive", action="store_true", help="also read all files of folders")
+    add_keylog(parser)
 
 
 def add_keylog(parser: argparse.ArgumentParser) -> None:

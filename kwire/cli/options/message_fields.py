@@ -38,7 +38,7 @@ def message_of(codec: Codec, members: Iterable[str], body: dict[str, Any] | None
     >>> message_of(kwire.codec("MetadataRequest", 4), ['topics:=[{"name": "orders"}]']).allow_auto_topic_creation
     False
     """
-    fields = {name: field for field in codec.schema.all_fields for name in (field.json_name, str(field.name))}
+    fields = {name: field for field in codec.tree.all_fields for name in (field.json_name, str(field.name))}
     values = dict(body or {})
     for name, value in DEFAULTS.items():
         if name in fields and not {name, str(fields[name].name)} & values.keys():

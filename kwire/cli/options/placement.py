@@ -48,7 +48,15 @@ def _add_changes(parser: argparse.ArgumentParser) -> None:
         default="replicas",
         help="what --balance evens out; default: replicas",
     )
+    group.add_argument(
+        "--by-topic", action="store_true", help="also spread each topic over the brokers; implies --balance"
+    )
     group.add_argument("--leaders", action="store_true", help="balance preferred leaders and followers")
+    group.add_argument("--demote", metavar="BROKERS", help="brokers and racks to lead nothing, if possible: 3,/DC1/R2")
+    group.add_argument("--disks", action="store_true", help="balance the log directories of each broker, by bytes")
+    group.add_argument(
+        "--leave-disk", metavar="DIRS", help="log directories to empty into others of their brokers: 3=/data/a"
+    )
     group.add_argument(
         "--generate", action="store_true", help="place everything with an assignor, as Kafka's tool does"
     )
@@ -66,6 +74,12 @@ def _add_rules(parser: argparse.ArgumentParser) -> None:
         default="enforced",
         help="racks (KIP-36): required; used if all brokers have one; ignored",
     )
+    group.add_argument(
+        "--weights",
+        metavar="BROKERS",
+        help="how much more brokers, or those of racks, should hold: 3=2,/DC2=0.5; default: 1",
+    )
+    group.add_argument("--exclude", metavar="REGEX", help="topics whose replicas stay as they are")
     group.add_argument("--disable-rack-awareness", action="store_true", help="--mode disabled, and --assignor simple")
     group.add_argument("--broker-list", metavar="IDS", help="place new partitions only on these, such as 1,2,5")
     group.add_argument("--assignor", metavar="NAME", help=ASSIGNORS)
@@ -80,5 +94,8 @@ def _add_live(parser: argparse.ArgumentParser) -> None:
     )
     group.add_argument("--cancel", action="store_true", help="cancel the rest of --plan, and remove throttles")
     group.add_argument("--batch", type=int, default=100, metavar="N", help="partitions at a time; default: 100")
+    group.add_argument(
+        "--batch-bytes", type=int, metavar="N", help="with log directories: bytes at a time, or one larger replica"
+    )
     group.add_argument("--throttle", type=int, metavar="BYTES", help="bytes per second that each broker may copy")
     add_timeout(group, 30, "for each reading of the state, from all brokers together, and for each change")

@@ -29,9 +29,9 @@ def add_security(parser: argparse.ArgumentParser, title: str = "TLS and SASL of 
     group.add_argument(
         "--sasl-password-file",
         metavar="FILE",
-        help=f"has the password in its first line; unless given, the environment variable {PASSWORD} has it",
+        help=f"its first line; or the variable {PASSWORD}",
     )
-    group.add_argument("--ca", metavar="FILE", help="authorities to trust (PEM); default: those of the system")
+    group.add_argument("--ca", metavar="FILE", help="authorities to trust (PEM); default: the system's")
     group.add_argument("--cert", metavar="FILE", help="the client's certificate (PEM)")
     group.add_argument("--key", metavar="FILE", help="its private key, unless it is in the same file")
 
@@ -48,13 +48,15 @@ def security_of(options: argparse.Namespace, *, is_live: bool = True) -> Securit
         DumpError, OSError: the password file is empty or cannot be read.
     """
     from ...client.security import PLAINTEXT, Security
-    from ...protocol.sasl.mechanisms import MECHANISMS
+    from ...protocol.sasl.mechanisms import MECHANISMS, check_mechanism
 
     protocol = options.security_protocol or PLAINTEXT.protocol
     _check_security(options, protocol, is_live)
     mechanism = (options.sasl_mechanism or MECHANISMS[0]).upper()
-    if mechanism not in MECHANISMS:
-        raise UsageError(f"there is no SASL mechanism {mechanism!r} here; there are {', '.join(MECHANISMS)}")
+    try:
+        check_mechanism(mechanism)
+    except ValueError as error:
+        raise UsageError(str(error)) from None
     if not protocol.startswith("SASL"):
         return Security(protocol, ca=options.ca, cert=options.cert, key=options.key)
     password = _password(options.sasl_password_file)

@@ -19,6 +19,6 @@ def catalog_of(options: argparse.Namespace) -> Catalog:
 
 
 def add_profile(parser: argparse.ArgumentParser) -> None:
-    """Add the options that choose specs."""
-    parser.add_argument("--profile", metavar="KIP", help="layouts that KIP-36, KIP-112 or KIP-879 proposed")
-    parser.add_argument("--schemas", metavar="DIR", help="your own specs, or a Kafka checkout, used first")
+    """Add the options that choose specs; few need them, so only `kwire help schemas` tells of them."""
+    parser.add_argument("--profile", metavar="KIP", help=argparse.SUPPRESS)
+    parser.add_argument("--schemas", metavar="DIR", help=argparse.SUPPRESS)

@@ -1,87 +1,122 @@
-"""`kwire decode --fields`: the chosen fields of each frame as TSV, CSV, JSON lines or an aligned table."""
+"""`kwire decode --fields`: the chosen fields of each item as TSV, CSV, JSON lines or an aligned table."""
 
 from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Iterable, Iterator
-from itertools import chain
 from typing import Any
 
 import msgspec
 
-from ...codecs.json_writer import uuid_text
+from ...protocol import FrameDecoder
+from ...query.captured_query import CapturedQuery
 from ...query.display_filter import parse_path
 from ...query.field_path import FieldPath
+from ...query.plain_values import has_one_value, plain_entry, plain_result
+from ...query.query import Query
+from ...render.captured.selected_frames import SelectedFrames
 from ...render.escaping import escape
 from ...render.table import table
 from ...schema.catalog import Catalog
-from ...schema.sensitive_fields import HIDDEN, Hidden
-from ..options.usage_error import UsageError
-from .item_text import ENTRY, Item, Print
+from .item_text import ENTRY, Item, LineWriter
 
 _ESCAPED = {ord("\\"): "\\\\", ord("\t"): "\\t", ord("\n"): "\\n", ord("\r"): "\\r"}
+_NOT_PLAIN = bytes((*range(0x20), ord("\\"), 0x7F))
 FORMATS = ("tsv", "csv", "jsonl", "table")
+Row = list[list[Any]]
 
 
-def write_fields(items: Iterable[Item], names: str, form: str, catalog: Catalog, write: Print) -> None:
-    """Write the fields of frames, one line per frame.
+def parse_paths(names: str, catalog: Catalog) -> list[FieldPath]:
+    """Parse paths separated by commas. Raises FilterError."""
+    return [parse_path(name.strip(), catalog) for name in names.split(",")]
+
+
+class AsFields:
+    """Chosen fields of items, one line for each.
 
     Args:
-        items: the frames.
-        names: paths separated by commas; if a path has several values in a frame, they are separated by commas.
-        form: one of `FORMATS`; a table is aligned, so it is written after all frames were read.
+        names: paths separated by commas; if a path has several values in an item, they are separated by commas.
+        form: one of `FORMATS`; a table is aligned, so it is written after all items were read.
         catalog: the specs whose fields the paths may name.
-        write: a function that writes text.
+        query: the query that chooses the items.
 
     Raises:
-        UsageError: an item is a record of a log.
         FilterError: no message has a path.
     """
-    paths = [parse_path(name.strip(), catalog) for name in names.split(",")]
-    rows = (_row(item, paths) for item in items)
-    header = [path.text for path in paths]
-    if form == "jsonl":
-        for row in rows:
-            write(escape(msgspec.json.encode(dict(zip(header, row, strict=True))).decode()) + "\n")
-    elif form == "table":
-        texts = [[_join(values) for values in row] for row in rows]
-        write("".join(f"{escape(line)}\n" for line in table(header, texts)))
-    else:
-        for line in _separate(header, rows, form):
-            write(line)
+
+    def __init__(self, names: str, form: str, catalog: Catalog, query: Query) -> None:
+        self.paths: list[FieldPath] = parse_paths(names, catalog)
+        self._query, self._form = query, form
+        self._header = [path.text for path in self.paths]
+        self._is_single = [form == "jsonl" and has_one_value(path, catalog) for path in self.paths]
+        self._rows: list[list[str]] = []
+        self._has_begun = False
+        self._line = io.StringIO()
+        self._writer = csv.writer(self._line, lineterminator="\n")
+
+    def writer(self, decoder: FrameDecoder, file: str, *, sealed: bool, query: Query | None) -> LineWriter:
+        """Return what writes the lines of a capture."""
+        captured = CapturedQuery(self._query, file, sealed=sealed, paths=self.paths, row=self._row)
+        return SelectedFrames(decoder, file, sealed=sealed, selection=captured)
+
+    def text(self, item: Item) -> str:
+        """Return the line of an item, with its newline."""
+        if isinstance(item, ENTRY):
+            return self._row([plain_entry(path, item) for path in self.paths])
+        return self._row([plain_result(path, item, self._query.context) for path in self.paths])
+
+    def end(self) -> str:
+        """Return the aligned table; for other forms without any item, their header."""
+        if self._form == "table":
+            return "".join(f"{escape(line)}\n" for line in table(self._header, self._rows))
+        return self._begin()
+
+    def _begin(self) -> str:
+        """Return the header once."""
+        if self._has_begun or self._form not in ("tsv", "csv"):
+            return ""
+        self._has_begun = True
+        return self._separate(self._header)
+
+    def _row(self, row: Row) -> str:
+        if self._form == "jsonl":
+            members = {
+                name: values[0] if is_single and values else None if is_single else values
+                for name, values, is_single in zip(self._header, row, self._is_single, strict=True)
+            }
+            return escape(msgspec.json.encode(members).decode()) + "\n"
+        texts = [_join(values) for values in row]
+        if self._form == "table":
+            self._rows.append(texts)
+            return ""
+        return self._begin() + self._separate(texts)
+
+    def _separate(self, texts: list[str]) -> str:
+        """Return a line of CSV; or of TSV, with tabs, newlines and backslashes escaped by a backslash."""
+        if self._form == "tsv":
+            return "\t".join(map(_escape_cell, texts)) + "\n"
+        self._line.seek(0)
+        self._line.truncate()
+        self._writer.writerow(texts)
+        return self._line.getvalue()
 
 
-def _row(item: Item, paths: list[FieldPath]) -> list[list[Any]]:
-    if isinstance(item, ENTRY):
-        raise UsageError("--fields names fields of frames; of a log use --jsonl")
-    return [[_plain(value) for value in path.values(item)] for path in paths]
-
-
-def _plain(value: Any) -> Any:
-    """Return a value for JSON: UUIDs in Kafka's format, other bytes as hex, structs as their text."""
-    if isinstance(value, Hidden):
-        return {HIDDEN: value.size}
-    if isinstance(value, bytes):
-        return uuid_text(value) if len(value) == 16 else value.hex()
-    return value if isinstance(value, str | int | float | None) else str(value)
+def _escape_cell(text: str) -> str:
+    if text.isascii():  # nearly all; structs are long, and `isprintable` takes eight times as long
+        octets = text.encode()
+        if len(octets.translate(None, _NOT_PLAIN)) == len(octets):
+            return text
+    return escape(text.translate(_ESCAPED))
 
 
 def _join(values: list[Any]) -> str:
-    """Join the values of a cell; null, true and false are written as in JSON."""
-    words = {None: "null", True: "true", False: "false"}
-    return ",".join(words[value] if value is None or isinstance(value, bool) else str(value) for value in values)
-
-
-def _separate(header: list[str], rows: Iterator[list[list[Any]]], form: str) -> Iterator[str]:
-    """Yield lines of CSV; or of TSV, with tabs, newlines and backslashes escaped by a backslash."""
-    line = io.StringIO()
-    writer = csv.writer(line, lineterminator="\n")
-    for texts in chain((header,), ([_join(values) for values in row] for row in rows)):
-        if form == "tsv":
-            yield escape("\t".join(text.translate(_ESCAPED) for text in texts)) + "\n"
-            continue
-        writer.writerow(texts)
-        yield line.getvalue()
-        line.seek(0)
-        line.truncate()
+    """Join the values of a cell; structs, null, true and false are written as in JSON."""
+    if not values:
+        return ""
+    if len(values) == 1:
+        value = values[0]
+        if type(value) is str:
+            return value
+        if type(value) in (int, float):
+            return repr(value)
+    return ",".join(value if isinstance(value, str) else msgspec.json.encode(value).decode() for value in values)

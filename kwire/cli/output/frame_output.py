@@ -13,7 +13,7 @@ from ...capture.capture_writer import CaptureWriter, names_connection
 from ...capture.dump import Dump
 from ...capture.kafka.captured_frames import build_timed_frames
 from ...protocol import Frame, Source
-from ...protocol.frames.stream_faults import BareToken, BrokenDump, CutRecord, NoFrame
+from ...protocol.frames.stream_faults import BareToken, BodyNotLogged, BrokenDump, CutRecord, NoFrame
 from ...render.value_text import count_text
 from ..terminal.remarks import remark
 
@@ -42,13 +42,21 @@ class FrameOutput:
         self._capture: CaptureWriter | None = None
         self._left_out: Counter[str] = Counter()
         self._connections: set[tuple[object, ...]] = set()  # at most two: raw output warns about several
-        self._without_time = False
+        self._has_times = False
+
+    @property
+    def is_ambiguous(self) -> bool:
+        """Whether raw frames of several connections were written, whose responses no reader can pair."""
+        return len(self._connections) > 1
 
     def write(self, frame: Frame, data: bytes | None = None, nanoseconds: int | None = None) -> None:
         """Write a frame; the arguments are those of `CaptureWriter.write`."""
         data, source = frame.data if data is None else data, frame.source
         if isinstance(frame.fault, BrokenDump | CutRecord):
             return  # a remark of the dump says it
+        if isinstance(frame.fault, BodyNotLogged):
+            self._left_out["messages whose bodies are not in the log"] += 1
+            return
         if isinstance(frame.fault, NoFrame) and source.client is None:
             self._left_out[str(frame.fault)] += 1  # a fault of the dump, not of a connection
             return
@@ -58,7 +66,7 @@ class FrameOutput:
         if self._capture is None:
             self._write_raw(frame, data)
             return
-        self._without_time |= source.time is None and nanoseconds is None
+        self._has_times |= source.time is not None or nanoseconds is not None
         self._capture.write(frame, data, nanoseconds)
 
     def _write_raw(self, frame: Frame, data: bytes) -> None:
@@ -81,11 +89,11 @@ class FrameOutput:
         if self._capture is not None:
             self._capture.close()
             count = count_text(self._capture.connections, "connection")
-            remark(f"written as a capture (pcap) of {count}; addresses and ports stay; --raw writes raw frames")
+            remark(f"written as a capture (pcap) of {count}; --raw writes raw frames")
             self._left_out += self._capture.left_out
-            if self._without_time:
+            if not self._has_times:
                 remark("the input has no times: in the capture, they are 1970-01-01")
-        if len(self._connections) > 1:
+        if self.is_ambiguous:
             remark("raw frames of several connections: a reader cannot pair their responses with requests")
         for what, count_left in self._left_out.items():
             remark(f"left out: {count_left} {what}")

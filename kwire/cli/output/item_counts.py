@@ -9,12 +9,12 @@ from collections.abc import Iterator
 from ...capture.logs.disk_entry import DiskEntry
 from ...capture.logs.log_batch import LogRecord
 from ...protocol import Token, Undecodable
-from ...protocol.frames.stream_faults import CutShort, NoFrame, NotKafka
+from ...protocol.frames.stream_faults import NotKafka
 from ...render.unread_counts import unread_text
 from ...render.value_text import count_text
 from ..input.log_entries import is_bad, is_faulty
 from ..terminal.remarks import remark
-from .item_text import ENTRY, Item
+from .item_text import ENTRY, Item, is_complete
 
 
 def count_items(decoded: Iterator[Item], counts: Counter[str]) -> Iterator[Item]:
@@ -32,7 +32,7 @@ def count_item(item: Item, counts: Counter[str]) -> None:
         counts["failures"] += is_bad(item)
         counts["faulty"] += is_faulty(item)
         return
-    is_piece = isinstance(item, Undecodable) and isinstance(item.error, NoFrame | CutShort)
+    is_piece = not is_complete(item)
     counts["frames"] += not is_piece
     if isinstance(item, Undecodable):
         counts["failures"] += item.is_failure

@@ -7,17 +7,23 @@ from typing import Protocol
 
 from ...capture.logs.disk_entry import DiskEntry
 from ...capture.logs.log_batch import LogBatch, LogBytes, LogRecord
-from ...protocol import FrameDecoder, Result
+from ...protocol import FrameDecoder, Request, Response, Result, Undecodable
 from ...protocol.frames.captured_frame import CapturedBatch
+from ...protocol.frames.stream_faults import CutShort, NoFrame
 from ...protocol.message_summary import MessageSummary
+from ...query.captured_query import CapturedQuery
+from ...query.query import Query
 from ...render.captured.json_lines import JsonLines
+from ...render.captured.selected_frames import SelectedFrames
 from ...render.captured.text_lines import CapturedLines
 from ...render.colours import Style
+from ...render.escaping import json_text
 from ...render.frame_line import FrameLines
 from ...render.frame_tree import tree
-from ...render.json_objects.frame_json import json_line
-from ...render.json_objects.record_json import record_json_line
+from ...render.json_objects.frame_json import envelope, json_line
+from ...render.json_objects.record_json import record_envelope, record_json_line
 from ...render.record_lines import RecordLines
+from ...render.record_tree import RecordTree
 from ..input.log_entries import LogEntry
 
 Print = Callable[[str], None]
@@ -27,6 +33,10 @@ ENTRY = (LogRecord, LogBytes, LogBatch, DiskEntry)
 
 class LineWriter(Protocol):
     """Writes the lines of one capture from bytes."""
+
+    @property
+    def selection(self) -> CapturedQuery | None:
+        """The query; None if all frames are written."""
 
     def written(
         self, batch: CapturedBatch, number: int, carefully: Callable[[Result], str]
@@ -43,8 +53,8 @@ class LineWriter(Protocol):
 class Form(Protocol):
     """A format in which items are written."""
 
-    def writer(self, decoder: FrameDecoder, file: str, *, sealed: bool) -> LineWriter:
-        """Return what writes the lines of a capture."""
+    def writer(self, decoder: FrameDecoder, file: str, *, sealed: bool, query: Query | None) -> LineWriter:
+        """Return what writes the lines of a capture, those of all frames or those that a query chooses."""
 
     def text(self, item: Item) -> str:
         """Return the text of an item, with its newline."""
@@ -56,7 +66,9 @@ class Form(Protocol):
 class AsJson:
     """Items as JSON lines."""
 
-    writer = JsonLines
+    def writer(self, decoder: FrameDecoder, file: str, *, sealed: bool, query: Query | None) -> LineWriter:
+        """Return what writes the lines of a capture."""
+        return JsonLines(decoder, file, sealed=sealed, selection=captured_query(query, file, sealed=sealed))
 
     def text(self, item: Item) -> str:
         """Return the line of an item."""
@@ -67,6 +79,98 @@ class AsJson:
         return ""
 
 
+def captured_query(query: Query | None, file: str, *, sealed: bool) -> CapturedQuery | None:
+    """Return a query for the frames of one capture."""
+    return None if query is None else CapturedQuery(query, file, sealed=sealed)
+
+
+class _AsDecoded:
+    """Items of which each is decoded."""
+
+    def writer(self, decoder: FrameDecoder, file: str, *, sealed: bool, query: Query | None) -> LineWriter:
+        """Return what chooses the frames of a capture."""
+        selection = CapturedQuery(query or Query(), file, sealed=sealed)
+        selection.decodes = selection.shows_topics = True
+        return SelectedFrames(decoder, file, sealed=sealed, selection=selection)
+
+
+class AsArray(_AsDecoded):
+    """Items as one JSON array."""
+
+    def __init__(self) -> None:
+        self._separator = "[\n"
+
+    def text(self, item: Item) -> str:
+        """Return the element of an item."""
+        separator, self._separator = self._separator, ",\n"
+        return separator + json_text(record_envelope(item) if isinstance(item, ENTRY) else envelope(item))
+
+    def end(self) -> str:
+        """Return the end of the array."""
+        return "[]\n" if self._separator == "[\n" else "\n]\n"
+
+
+class AsTrees(_AsDecoded):
+    """Items as trees with all fields.
+
+    Args:
+        style: colours and width.
+        summary: knows the names of topic ids.
+    """
+
+    def __init__(self, style: Style, summary: MessageSummary) -> None:
+        self._style, self._records = style, RecordTree(style)
+        self._summary = summary
+        self._has_begun = False
+
+    def text(self, item: Item) -> str:
+        """Return the tree of an item, after an empty line unless it is the first or continues a batch."""
+        if isinstance(item, ENTRY):
+            lines = list(self._records.lines(item))
+        else:
+            if isinstance(item, Request | Response):
+                self._summary.learn_names(item.codec, item.message)
+            lines = list(tree(item, self._style, self._summary.topic_of))
+        gap = "\n" if self._has_begun and not lines[0].startswith("  ") else ""
+        self._has_begun = True
+        return gap + "\n".join(lines) + "\n"
+
+    def end(self) -> str:
+        """Return an empty string."""
+        return ""
+
+
+class AsCount:
+    """The number of frames and records, without gaps and frames that are cut short."""
+
+    def __init__(self) -> None:
+        self._count = 0
+        self._captures: list[CapturedQuery] = []
+
+    def writer(self, decoder: FrameDecoder, file: str, *, sealed: bool, query: Query | None) -> LineWriter:
+        """Return what counts the frames of a capture."""
+        selection = CapturedQuery(query or Query(), file, sealed=sealed)
+        selection.counts = True
+        self._captures.append(selection)
+        return SelectedFrames(decoder, file, sealed=sealed, selection=selection)
+
+    def text(self, item: Item) -> str:
+        """Count an item."""
+        self._count += is_complete(item)
+        return ""
+
+    def end(self) -> str:
+        """Return the number."""
+        return f"{self._count + sum(capture.shown for capture in self._captures)}\n"
+
+
+def is_complete(item: Item) -> bool:
+    """Whether an item is a frame or a record, and not a part of one."""
+    if isinstance(item, ENTRY):
+        return isinstance(item, LogRecord | DiskEntry)
+    return not (isinstance(item, Undecodable) and isinstance(item.error, NoFrame | CutShort))
+
+
 class AsText:
     """Items as lines; if a frame is the only item, as a tree.
 
@@ -74,25 +178,20 @@ class AsText:
         summary: extracts topics and errors.
         style: colours and width.
         live: write each line immediately; if there is only one, its fields follow.
-        wanted: decides for each item, in order, whether it is shown.
     """
 
-    def __init__(
-        self,
-        summary: MessageSummary,
-        style: Style,
-        *,
-        live: bool = False,
-        wanted: Callable[[Item], bool] = lambda item: True,
-    ) -> None:
-        self._style, self._live, self._wanted = style, live, wanted
+    def __init__(self, summary: MessageSummary, style: Style, *, live: bool = False) -> None:
+        self._style, self._live = style, live
         self._records, self._frames = RecordLines(style), FrameLines(summary, style)
         self._first: Item | None = None  # kept until the second item
         self._count = 0
 
-    def writer(self, decoder: FrameDecoder, file: str, *, sealed: bool) -> LineWriter:
+    def writer(self, decoder: FrameDecoder, file: str, *, sealed: bool, query: Query | None) -> LineWriter:
         """Return what writes the lines of a capture."""
-        return _SeveralLines(CapturedLines(decoder, file, self._frames, sealed=sealed), self)
+        selection = captured_query(query, file, sealed=sealed)
+        if selection is not None:
+            selection.shows_topics = True
+        return _SeveralLines(CapturedLines(decoder, file, self._frames, sealed=sealed, selection=selection), self)
 
     @property
     def has_several(self) -> bool:
@@ -101,8 +200,6 @@ class AsText:
 
     def text(self, item: Item) -> str:
         """Return the line of an item; for the first item an empty string, unless it is shown live or is not a frame."""
-        if not self._wanted(item):
-            return ""
         self._count += 1
         if self._count == 1:
             self._first = item
@@ -129,12 +226,23 @@ class _SeveralLines:
     def __init__(self, writer: CapturedLines, form: AsText) -> None:
         self._writer, self._form = writer, form
         self.decoder: FrameDecoder = writer.decoder
+        self.selection: CapturedQuery | None = writer.selection
 
     def written(
         self, batch: CapturedBatch, number: int, carefully: Callable[[Result], str]
     ) -> Iterator[tuple[str, int]]:
         """Yield lines of a batch, as a `LineWriter` does."""
-        at = 0
+        selection, at = self.selection, 0
+        if selection is not None:
+            selection.decodes = not self._form.has_several
+
+            def decode(result: Result) -> str:
+                text = carefully(result)
+                selection.decodes = not self._form.has_several
+                return text
+
+            yield from self._writer.written(batch, number, decode)
+            return
         while at < len(batch) and not self._form.has_several:
             captured = batch[at]
             at += 1

@@ -31,7 +31,9 @@ def parquet(options: argparse.Namespace) -> int:
     body = "struct" if len(apis) == 1 else "json"  # a struct has the fields of one api
     more = {"profile": options.profile} if options.profile else {}
     folders = {"recursive_file_lookup": "true"} if getattr(options, "recursive", False) else {}
-    written = write_parquet(options.files, options.parquet, apis=",".join(apis), body=body, **more, **folders)
+    written = write_parquet(
+        options.files, options.parquet, threads=options.jobs, apis=",".join(apis), body=body, **more, **folders
+    )
     bad = f", {written.corrupt:,} not decoded" if written.corrupt else ""
     remark(f"{count_text(written.frames, 'frame')}{bad} in {written.file}; secrets in it are not masked")
     return 1 if written.corrupt else 0

@@ -36,7 +36,7 @@ def nodes_for(options: argparse.Namespace, listen: Address) -> list[Node]:
     if options.cluster:
         rows = _rows(options.cluster)
     elif options.config:
-        rows = [read_properties(file) for file in options.config]
+        rows = [_configured_row(file) for file in options.config]
     elif options.data:
         rows = [{"id": 1, "logDirs": options.data}]
     else:
@@ -50,12 +50,18 @@ def nodes_for(options: argparse.Namespace, listen: Address) -> list[Node]:
     return nodes
 
 
+def _configured_row(file: str) -> dict[str, Any]:
+    broker = read_properties(file)
+    return {**broker.row, "configs": broker.configs}
+
+
 def _node(row: dict[str, Any], listen: Address, index: int, is_read_only: bool) -> Node:
     host = row.get("host") or listen.host
     port = row.get("port", listen.port + index if listen.port else 0)
     paths = row.get("logDirs", row.get("log_dirs")) or []
     host = "127.0.0.1" if host == "localhost" else host
-    return Node(row["id"], host, port, row.get("rack"), _disks(paths, is_read_only), row.get("advertised"))
+    disks = _disks(paths, is_read_only)
+    return Node(row["id"], host, port, row.get("rack"), disks, row.get("advertised"), row.get("configs", {}))
 
 
 def _disks(paths: Sequence[str], is_read_only: bool) -> list[Disk]:

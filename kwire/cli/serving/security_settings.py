@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -33,25 +34,27 @@ def users_in(file: str) -> dict[str, str]:
     return passwords
 
 
-def security_settings(options: argparse.Namespace) -> dict[str, Any]:
+def security_settings(options: argparse.Namespace, configs: Mapping[str, str]) -> dict[str, Any]:
     """Return the security settings; raises UsageError, DumpError or OSError if they are invalid."""
     if not options.sasl_users and (options.sasl_mechanisms or options.max_reauth):
         raise UsageError("without --sasl-users clients do not authenticate")
     if not options.tls_cert and (options.tls_key or options.tls_client_ca):
         raise UsageError("without --tls-cert there is no TLS")
-    if not options.acls and (options.super_user or options.allow_without_acls):
+    has_acls = options.acls or bool(configs.get("authorizer.class.name"))
+    if not has_acls and (options.super_user or options.allow_without_acls):
         raise UsageError("without --acls every user may do everything")
     if not 0 <= options.max_reauth < float("inf"):
         raise UsageError("--max-reauth takes seconds")
     mechanisms = tuple((options.sasl_mechanisms or ",".join(MECHANISMS)).upper().split(","))
     if unknown := [mechanism for mechanism in mechanisms if mechanism not in MECHANISMS]:
         raise UsageError(f"there is no mechanism {excerpt(unknown[0])}; there are {', '.join(MECHANISMS)}")
-    return {
+    given = {
         "passwords": users_in(options.sasl_users) if options.sasl_users else {},
         "sasl_mechanisms": mechanisms if options.sasl_users else (),
-        "max_reauth": options.max_reauth,
+        "max_reauth": options.max_reauth or None,
         "tls": bool(options.tls_cert),
-        "authorizer": options.acls,
-        "super_users": tuple(map(principal, options.super_user)),
-        "allow_without_acls": options.allow_without_acls,
+        "authorizer": options.acls or None,
+        "super_users": tuple(map(principal, options.super_user)) or None,
+        "allow_without_acls": options.allow_without_acls or None,
     }
+    return {name: value for name, value in given.items() if value is not None}

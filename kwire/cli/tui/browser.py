@@ -15,6 +15,7 @@ from textual import work
 from textual.app import App, ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Horizontal
+from textual.events import Key
 from textual.widgets import Footer, Input, Static
 from textual.worker import get_current_worker
 
@@ -25,9 +26,18 @@ from ...query.display_filter import DisplayFilter, parse_filter
 from ...render.colours import Style
 from ...render.frame_line import frame_line
 from ...render.value_text import count_text
+from ..filters.time_span import TimeSpan
 from .frame_index import FrameIndex
+from .help_screen import HelpScreen
 from .panes import ByteList, FieldList, FrameList, LinePane
 
+PLACEHOLDERS = {
+    "filter": "display filter: error_code and latency > 20ms     Enter, Esc",
+    "write": "write to: part.pcap     Enter, Esc",
+    "find": "find in lines: orders     Enter, Esc; then n, N",
+    "go to": "frame or time: 120, 06:27:38     Enter, Esc",
+}
+WIDE = 1_000  # columns of the lines that are searched
 BETWEEN = 0.2  # seconds between two updates of the screen
 SOME = 2_000  # frames searched between two updates
 
@@ -58,6 +68,13 @@ class Browser(App[None]):
         Binding("r", "partner", "Request/response"),
         Binding("s", "sort", "Slowest"),
         Binding("w", "ask('write')", "Write"),
+        Binding("f", "ask('find')", "Find"),
+        Binding("n", "find(1)", "Next match", show=False),
+        Binding("N", "find(-1)", "Previous match", show=False),
+        Binding("colon", "ask('go to')", "Go to", show=False),
+        Binding("m", "mark", "Mark", show=False),
+        Binding("apostrophe", "next_mark", "Next mark", show=False),
+        Binding("question_mark", "help", "Help", key_display="?"),
         Binding("escape", "clear", "All", show=False),
     ]
     ENABLE_COMMAND_PALETTE = False
@@ -77,6 +94,10 @@ class Browser(App[None]):
         self._connection: int | None = None
         self._slowest_first = self._loaded = False
         self._asked = "filter"
+        self._answers: dict[str, list[str]] = {}  # earlier texts of each prompt, the newest last
+        self._recalled = 0  # how far back the prompt has gone in them
+        self._found = ""  # the text that was searched for
+        self._marks: set[int] = set()
         self._problem = ""
         self._summary = MessageSummary()
         self._shown = array("I")
@@ -162,13 +183,15 @@ class Browser(App[None]):
         parts = [f"{self.title}: {count_text(count, 'frame')}{loading}"]
         parts += [f"{shown:,} shown"] if shown != count else []
         parts += [f"filter: {self._filter.text}"] if self._filter else []
+        parts += ["slowest first (s: order of the dump)"] if self._slowest_first else []
         parts += ["one connection (c: all)"] if self._connection is not None else []
         self.query_one("#state", Static).update(self._problem or "  ".join(parts))
 
     def _line(self, number: int, width: int) -> str:
         latency = self.index.latency(number)
         text = frame_line(self.index.result(number), self._summary, Style(width=max(width - 13, 20)))
-        return f"{'' if latency is None else f'{latency * 1000:8.2f} ms':>11}  {text}"[:width]
+        mark = "*" if number in self._marks else " "
+        return f"{'' if latency is None else f'{latency * 1000:8.2f} ms':>11}{mark} {text}"[:width]
 
     def on_line_pane_moved(self, event: LinePane.Moved) -> None:
         """Update the other panes."""
@@ -186,10 +209,10 @@ class Browser(App[None]):
             data.mark(span.start, span.stop)
 
     def action_ask(self, what: str) -> None:
-        """Prompt for a filter, or for a file to write to."""
+        """Prompt for a filter, a file to write to, a text to find, or a frame or time to go to."""
         ask = self.query_one("#ask", Input)
-        self._asked = what
-        ask.placeholder = "display filter: error_code and latency > 20ms" if what == "filter" else "write to: part.pcap"
+        self._asked, self._recalled = what, 0
+        ask.placeholder = PLACEHOLDERS[what]
         ask.value = self._filter.text if what == "filter" and self._filter else ""
         ask.styles.display = "block"
         ask.focus()
@@ -198,7 +221,16 @@ class Browser(App[None]):
         """Handle the input of the prompt."""
         self._close()
         text = event.value.strip()
+        if text:
+            self._answers.setdefault(self._asked, []).append(text)
+        if self._asked == "find":
+            self._found = text
+            self.action_find(1)
+            return
         try:
+            if self._asked == "go to":
+                self._go_to(text)
+                return
             if self._asked == "write":
                 self._problem = self._written(text) if text else ""
                 self._state()
@@ -210,6 +242,66 @@ class Browser(App[None]):
             self._state()
             return
         self._again()
+
+    def on_key(self, event: Key) -> None:
+        """Recall earlier texts in the prompt."""
+        ask = self.query_one("#ask", Input)
+        earlier = self._answers.get(self._asked, [])
+        if not ask.has_focus or event.key not in ("up", "down") or not earlier:
+            return
+        self._recalled = max(0, min(self._recalled + (1 if event.key == "up" else -1), len(earlier)))
+        ask.value = earlier[-self._recalled] if self._recalled else ""
+        ask.cursor_position = len(ask.value)
+
+    def action_find(self, step: int) -> None:
+        """Select the next or previous line that has the text."""
+        pane = self.query_one(FrameList)
+        wanted = self._found.casefold()
+        count = len(pane.numbers)
+        if not wanted or not count:
+            return
+        for distance in range(1, count + 1):
+            line = (pane.cursor + step * distance) % count
+            if wanted in self._line(pane.numbers[line], WIDE).casefold():
+                self._select(line)
+                return
+        self._problem = f"no line has {self._found!r}"
+        self._state()
+
+    def _go_to(self, text: str) -> None:
+        """Select the first shown frame from a number, or a time, on."""
+        span = TimeSpan(text or None, None)
+        pane = self.query_one(FrameList)
+        for line, number in enumerate(sorted(pane.numbers)):
+            time = None if text.isdecimal() else self.index.frame(number).source.time
+            if span.covers(time, number):
+                self._select(list(pane.numbers).index(number) if self._slowest_first else line)
+                return
+        self._problem = f"no shown frame is at {text} or later"
+        self._state()
+
+    def _select(self, line: int) -> None:
+        self._problem = ""
+        self.query_one(FrameList).put(line)
+        self._state()
+
+    def action_mark(self) -> None:
+        """Mark the frame under the cursor, or take its mark away."""
+        pane = self.query_one(FrameList)
+        if pane.number is not None:
+            self._marks ^= {pane.number}
+            pane.refresh()
+
+    def action_next_mark(self) -> None:
+        """Select the next marked frame."""
+        pane = self.query_one(FrameList)
+        lines = [line for line, number in enumerate(pane.numbers) if number in self._marks]
+        if lines:
+            self._select(next((line for line in lines if line > pane.cursor), lines[0]))
+
+    def action_help(self) -> None:
+        """Show all keys."""
+        self.push_screen(HelpScreen())
 
     def _written(self, file: str) -> str:
         count = self._export((self.index.frame(number) for number in sorted(self._with_partners())), file)

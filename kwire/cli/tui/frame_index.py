@@ -5,7 +5,7 @@ from __future__ import annotations
 from array import array
 from collections.abc import Callable, Iterator, Sequence
 from functools import lru_cache
-from math import isfinite, isnan, nan
+from math import isnan, nan
 from tempfile import TemporaryFile
 from threading import Lock
 from typing import Any
@@ -146,11 +146,9 @@ class FrameIndex:
         partner = NOTHING if request is None else request[1]
         if partner != NOTHING:
             self._partners[partner] = number
-        asked_at = nan if partner == NOTHING else self._times[partner]
-        if time is None or not isfinite(time - asked_at):
-            self._latencies.append(nan)
-        else:
-            self._latencies.append(seconds_between(asked_at, time))
+        asked_at = None if partner == NOTHING else self._times[partner]
+        latency = seconds_between(asked_at, time)
+        self._latencies.append(nan if latency is None else latency)
         self._apis.append(OTHER if key is None else key)
         self._directions.append(-1 if header.is_request is None else int(header.is_request))
         if header.is_request:

@@ -61,7 +61,7 @@ class LinePane(ScrollView, can_focus=True):
         """Set the number of lines."""
         self.count = count
         self.cursor = max(0, min(self.cursor, count - 1))
-        self.virtual_size = Size(self.size.width, count)
+        self.virtual_size: Size = Size(self.size.width, count)
         self.refresh()
 
     def render_line(self, y: int) -> Strip:

@@ -42,6 +42,7 @@ class CapturedGroups:
         self.ambiguous: int = 0
         self.unreadable: int = 0
         self._names: dict[bytes, str] = {}
+        self._unnamed: set[bytes] = set()  # ids that stand for names so far
         self._past: list[MemberRow] = []
         self._nodes: dict[str, int] = {}
         self._racks: dict[int, str | None] = {}
@@ -59,7 +60,9 @@ class CapturedGroups:
             name = getattr(topic, "name", None) or getattr(topic, "topic_name", None)
             if name and topic_id != _NO_ID and self._names.get(topic_id) != name:
                 self._names[topic_id] = name
-                self._rename_topic(topic_id.hex(), name)
+                if topic_id in self._unnamed:
+                    self._unnamed.remove(topic_id)
+                    self._rename_topic(topic_id.hex(), name)
 
     def _rename_topic(self, old_name: str, name: str) -> None:
         def rename(partition: TopicPartition) -> TopicPartition:
@@ -78,7 +81,10 @@ class CapturedGroups:
         """Return the topic name in a message; the topic id in hex while the name is unknown."""
         name = getattr(of, "name", None) or getattr(of, "topic_name", None) or getattr(of, "topic", None)
         topic_id = getattr(of, "topic_id", _NO_ID)
-        return name or self._names.get(topic_id) or topic_id.hex()
+        name = name or self._names.get(topic_id)
+        if not name:
+            self._unnamed.add(topic_id)
+        return name or topic_id.hex()
 
     def flat(self, topics: Iterable[Any]) -> tuple[TopicPartition, ...]:
         """Return the partitions in a list of topics."""

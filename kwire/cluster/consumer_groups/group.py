@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from ..assignors import Member, MetadataSnapshot
 from ..assignors.members import TopicPartition
@@ -14,6 +15,26 @@ class FetchTraffic:
 
     fetches: int = 0
     bytes: int = 0
+
+
+class CapturedTask(NamedTuple):
+    """A task of a member of a streams group; `role` is active, standby or warmup."""
+
+    role: str
+    subtopology: str
+    partition: int
+
+    def __str__(self) -> str:
+        return f"{self.subtopology}_{self.partition}"
+
+
+class CapturedSubtopology(NamedTuple):
+    """A part of a topology: the topics that it reads and writes, repartition topics included, and its changelogs."""
+
+    name: str
+    reads: tuple[str, ...]
+    writes: tuple[str, ...]
+    changelogs: tuple[str, ...]
 
 
 @dataclass(slots=True)
@@ -31,6 +52,8 @@ class GroupMember:
         epoch: the member epoch (KIP-848), or the generation that it joined.
         since: when it got these partitions, in seconds since 1970; `generation` of the group at that time.
         reads: its fetches, by partition and by node id of the broker; None for an unknown broker.
+        tasks: the tasks of a member of a streams group (KIP-1071), which `partitions` follow from; None if unknown.
+        process_id, topology_epoch: of a member of a streams group: its process, and the topology that it runs.
     """
 
     member_id: str
@@ -45,15 +68,19 @@ class GroupMember:
     since: float | None = None
     generation: int | None = None
     reads: dict[TopicPartition, dict[int | None, FetchTraffic]] = field(default_factory=dict)
+    tasks: tuple[CapturedTask, ...] | None = None
+    process_id: str | None = None
+    topology_epoch: int | None = None
 
 
 @dataclass(slots=True)
 class CapturedGroup:
-    """A group. `protocol` is classic, consumer (KIP-848) or share (KIP-932); for the latter two, `generation` is the
-    epoch.
+    """A group. `protocol` is classic, consumer (KIP-848), share (KIP-932) or streams (KIP-1071); for all but classic,
+    `generation` is the epoch.
 
     `committed` has the offsets by partition; `state` is from the last describe response. `rebalances` has the last 100
-    rebalances of a classic group whose leader was captured, in order.
+    rebalances of a classic group whose leader was captured, in order. Of a streams group, `topology` has the
+    subtopologies of the topology with this epoch, and `problems` what the last response reported.
     """
 
     group_id: str
@@ -65,6 +92,9 @@ class CapturedGroup:
     members: dict[str, GroupMember] = field(default_factory=dict)
     committed: dict[TopicPartition, int] = field(default_factory=dict)
     rebalances: list[Rebalance] = field(default_factory=list)
+    topology_epoch: int | None = None
+    topology: tuple[CapturedSubtopology, ...] = ()
+    problems: tuple[str, ...] = ()
 
     @property
     def is_known(self) -> bool:

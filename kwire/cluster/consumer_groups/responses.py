@@ -11,6 +11,7 @@ from typing import Any
 from ..assignors.members import TopicPartition
 from .captured_groups import CapturedGroups
 from .group import CapturedGroup, GroupMember
+from .streams_responses import HANDLERS as STREAMS_HANDLERS
 
 _LATEST = -1  # the timestamp for which ListOffsets returns the end offset
 
@@ -296,4 +297,5 @@ HANDLERS: Mapping[str, Callable[[CapturedGroups, Any, Any], None]] = {
     "OffsetDeleteResponse": _handle_offset_delete,
     "ListOffsetsResponse": _handle_list_offsets,
     "FetchResponse": _handle_fetch,
+    **STREAMS_HANDLERS,
 }

@@ -6,6 +6,7 @@ from collections import deque
 from typing import NamedTuple
 
 from ...protocol import Request, Response, Result
+from ..cluster_identity import ClusterIdentity
 from ..events.apply import learn
 from .captured_groups import CapturedGroups
 from .responses import HANDLERS
@@ -24,10 +25,15 @@ class _PendingRequest(NamedTuple):
 
 
 class GroupTracker(CapturedGroups):
-    """Derives consumer groups from frames; `apply` takes one frame after the other."""
+    """Derives consumer groups from frames; `apply` takes one frame after the other.
+
+    Attributes:
+        identity: the cluster ids in the frames: `identity.check()` refuses several.
+    """
 
     def __init__(self) -> None:
         super().__init__()
+        self.identity: ClusterIdentity = ClusterIdentity()
         self._pending: dict[int | None, deque[_PendingRequest]] = {}  # by connection
 
     def apply(self, result: Result) -> bool:
@@ -46,6 +52,7 @@ class GroupTracker(CapturedGroups):
         if not isinstance(result, Request | Response):
             return False
         if learn(self.cluster, result.message, result.codec):
+            self.identity.add(getattr(result.message, "cluster_id", None), result.frame.source.file or "")
             self.learn_brokers()
             self.learn_topic_ids(result.message)
             return True

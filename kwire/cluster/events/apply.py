@@ -70,7 +70,8 @@ def learn_facts(state: ClusterState, body: Body) -> None:
 
 
 def _apply(state: ClusterState, event: Event) -> None:
-    if event.partition is None or event.state.is_deleted:
+    # Kafka: a broker forgets a topic as soon as its deletion begins (ZkMetadataCache.updateMetadata).
+    if event.partition is None or event.state.is_deleted or event.state.is_deleting:
         state.drop(event.topic, event.partition)
         return
     before = state.topics.get(event.topic, {}).get(event.partition)

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from ...redact.sensitive_configs import is_sensitive
 from ...values import ConfigResourceType, ConfigSource, ErrorCode
-from ..state import MIN_ISR, LogDir, Settings
+from ..state import MIN_ISR, ClusterState, LogDir, Quorum, QuorumReplica, Settings
 from .draft_names import Body
 from .metadata_records import HIDDEN
 
+NO_DIRECTORY = bytes(16)
 _WITH_CONFIGS = {ConfigResourceType.TOPIC: "topic", ConfigResourceType.BROKER: "broker"}
 _SET = ConfigSource.TOPIC_CONFIG, ConfigSource.DYNAMIC_BROKER_CONFIG, ConfigSource.DYNAMIC_DEFAULT_BROKER_CONFIG
 _OF_ALL_BROKERS = ConfigSource.DYNAMIC_DEFAULT_BROKER_CONFIG, ConfigSource.STATIC_BROKER_CONFIG
@@ -50,6 +53,30 @@ def learn_configs(settings: Settings, body: Body) -> None:
                 configs.pop(row.name, None)
             if not configs:
                 del settings.configs[key]
+
+
+def learn_quorum(state: ClusterState, body: Body) -> None:
+    """Update the quorum of controllers and its voters from a DescribeQuorum response (KIP-595, KIP-853)."""
+    endpoints = {
+        node.node_id: ",".join(f"{listener.host}:{listener.port}" for listener in node.listeners)
+        for node in body.message.nodes
+    }
+    for topic in body.message.topics:
+        for partition in topic.partitions:
+            if partition.error_code:
+                continue
+            voters = [_quorum_replica(replica, is_voter=True) for replica in partition.current_voters]
+            observers = [_quorum_replica(replica, is_voter=False) for replica in partition.observers]
+            replicas = (*voters, *observers)
+            state.quorum = Quorum(partition.leader_id, partition.leader_epoch, partition.high_watermark, replicas)
+            state.settings.voters = {voter.node_id: endpoints.get(voter.node_id, "") for voter in voters}
+
+
+def _quorum_replica(replica: Any, *, is_voter: bool) -> QuorumReplica:
+    directory = bytes(replica.replica_directory_id)
+    return QuorumReplica(
+        replica.replica_id, is_voter, replica.log_end_offset, directory if directory != NO_DIRECTORY else None
+    )
 
 
 def offline_count(log_dirs: dict[str, LogDir]) -> int:

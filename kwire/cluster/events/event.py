@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any, NamedTuple
 
-from ..state import LEADER_DURING_DELETE, NO_LEADER, Partition
+from ..state import NO_LEADER, Partition
 
 NO_TOPIC_ID = bytes(16)
 _NOWHERE = -3  # a leader id that Kafka does not use
@@ -32,14 +32,15 @@ class ReportedState(NamedTuple):
     elr: tuple[int, ...] | None = None
     last_known_elr: tuple[int, ...] | None = None
     directories: tuple[bytes, ...] | None = None
+    is_deleting: bool | None = None  # whether its deletion has begun, which may wait for offline replicas
 
     @property
     def is_deleted(self) -> bool:
-        """Whether the partition is deleted, or its deletion has begun."""
-        return self.leader in (LEADER_DURING_DELETE, _NOWHERE)
+        """Whether the partition does not exist any more."""
+        return self.leader == _NOWHERE
 
     def agrees(self, other: ReportedState) -> bool:
-        """Whether two states are equal in all fields that both have.
+        """Whether a later state is equal in all fields that both have; a deletion that it begins is a difference.
 
         >>> state = ReportedState(1, isr=(1,))
         >>> state.agrees(ReportedState(1, leader_epoch=4)), state.agrees(ReportedState(1, isr=(1, 2)))
@@ -47,7 +48,7 @@ class ReportedState(NamedTuple):
         """
         if self == other:
             return True
-        if self.is_deleted or other.is_deleted:
+        if self.is_deleted or other.is_deleted or (other.is_deleting and not self.is_deleting):
             return False
         return all(mine is None or theirs is None or mine == theirs for mine, theirs in zip(self, other, strict=True))
 
@@ -65,9 +66,8 @@ class ReportedState(NamedTuple):
         return ReportedState(*(theirs if mine is None else mine for mine, theirs in pairs))
 
 
-# Leader -2 marks the beginning of a deletion, which waits for offline replicas. A topic that is no longer listed is
-# deleted.
-DELETION_BEGUN, DELETED = ReportedState(LEADER_DURING_DELETE), ReportedState(_NOWHERE)
+# A deletion begins with leader -2 and waits for offline replicas. A topic that is no longer listed is deleted.
+DELETION_BEGUN, DELETED = ReportedState(None, is_deleting=True), ReportedState(_NOWHERE)
 
 
 class Event(NamedTuple):
@@ -120,6 +120,7 @@ def partition_of(topic: str, index: int, state: ReportedState) -> Partition:
         state.adding,
         state.removing,
         state.topic_id,
+        (state.replicas or ()) if state.is_deleting else None,
     )
 
 
@@ -132,7 +133,8 @@ def merge_event(before: Partition | None, event: Event, index: int) -> Partition
     return replace(fresh, **unsaid)
 
 
-_SAME = tuple(name for name in ReportedState._fields if name not in ("offline", "leader_epoch", "partition_epoch"))
+_OWN = "offline", "leader_epoch", "partition_epoch", "is_deleting"  # of each event
+_SAME = tuple(name for name in ReportedState._fields if name not in _OWN)
 
 
 def known_topic_id(topic_id: bytes | None) -> bytes | None:

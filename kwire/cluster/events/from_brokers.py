@@ -34,7 +34,8 @@ def _state_in_view(body: Body, partition: Any, topic_id: bytes) -> ReportedState
     says_lists = "topics.is_internal" in body.fields or partition.error_code == 0
     # Before 2.4, brokers list no ISR if there is no leader, even if there is one.
     says_isr = says_lists and not (partition.error_code and not partition.isr_nodes and partition.leader_epoch < 0)
-    leaders = {0: partition.leader_id, LEADER_NOT_AVAILABLE: NO_LEADER, REPLICA_NOT_AVAILABLE: partition.leader_id}
+    leader = max(partition.leader_id, NO_LEADER)
+    leaders = {0: leader, LEADER_NOT_AVAILABLE: NO_LEADER, REPLICA_NOT_AVAILABLE: leader}
     elr = getattr(partition, "eligible_leader_replicas", None)
     last_known = getattr(partition, "last_known_elr", None)
     return ReportedState(

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from ..state import EPOCH_DURING_DELETE
+from ..state import EPOCH_DURING_DELETE, LEADER_DURING_DELETE
 from .draft_names import Body, offline_replicas_in
 from .event import DELETION_BEGUN, Event, ReportedState, known_topic_id
 from .partition_states import partition_states, stopped_partitions, topic_ids_in
@@ -25,6 +25,7 @@ def events_of_controller(body: Body) -> Iterator[Event]:
                 yield Event(topic, index, DELETION_BEGUN)
         return
     ids = topic_ids_in(message)
+    is_view = type(message).__name__ == "UpdateMetadataRequest"  # with leader -2 for all topics that are being deleted
     for (topic, index), partition in partition_states(message):
         state = ReportedState(
             partition.leader,
@@ -36,7 +37,13 @@ def events_of_controller(body: Body) -> Iterator[Event]:
             known_topic_id(ids.get(topic)),
             *_reassignment(body, partition),
         )
-        yield Event(topic, index, DELETION_BEGUN if state.is_deleted else state)
+        if partition.leader == LEADER_DURING_DELETE:  # its epochs are those of a new partition
+            state = DELETION_BEGUN._replace(
+                replicas=state.replicas or None, offline=state.offline, topic_id=state.topic_id
+            )
+        elif is_view:  # Kafka: ControllerBrokerRequestBatch.addUpdateMetadataRequestForBrokers
+            state = state._replace(is_deleting=False)
+        yield Event(topic, index, state)
 
 
 def _reassignment(body: Body, partition: Any) -> tuple[tuple[int, ...] | None, tuple[int, ...] | None]:

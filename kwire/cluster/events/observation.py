@@ -20,7 +20,7 @@ REASSIGNMENTS = (
     "ListPartitionReassignmentsResponse",
 )
 LOG = "FetchResponse", "FetchSnapshotResponse"  # responses with parts of the metadata log
-OTHERS = "AlterPartitionResponse", "DescribeLogDirsResponse", "DescribeConfigsResponse"
+OTHERS = "AlterPartitionResponse", "DescribeLogDirsResponse", "DescribeConfigsResponse", "DescribeQuorumResponse"
 MESSAGES = (
     *CONTROLLER,
     *ANSWERS,

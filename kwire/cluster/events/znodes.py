@@ -22,7 +22,7 @@ from .metadata_records import HIDDEN
 _PATH = re.compile(
     r"(?P<prefix>(?:/[^/]+)*?)(?P<path>/(?:brokers/(?:ids|topics)(?:/.+)?|controller|cluster/id|feature"
     r"|config/(?:topics|clients|users|brokers|ips)/.+|kafka-acl(?:-extended)?/.+|delegation_token/tokens/.+"
-    r"|log_dir_event_notification/.+|admin/reassign_partitions))"
+    r"|log_dir_event_notification/.+|admin/reassign_partitions|admin/delete_topics(?:/.+)?))"
 )
 _CONFIG_TYPES = {"topics": "topic", "clients": "client", "users": "user", "brokers": "broker", "ips": "ip"}
 _SCRAM = "SCRAM-"
@@ -54,7 +54,12 @@ class Znodes:
         self._topics: dict[str, Any] = {}
         self._leaders: dict[tuple[str, int], tuple[Any, int]] = {}
         self._goals: dict[tuple[str, int], tuple[int, ...]] = {}  # reassignments in /admin/reassign_partitions
+        self._deleting: set[str] = set()  # topics in /admin/delete_topics
         self._newest: dict[str, tuple[int, bytes | None]] = {}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        """Load a pickle, also of a version that kept less."""
+        self.__dict__ = {"_deleting": set()} | state
 
     @property
     def brokers(self) -> tuple[Listed, ...]:
@@ -74,6 +79,13 @@ class Znodes:
         if known is not None and (znode.zxid < known[0] or (znode.zxid, znode.data) == known):
             return
         self._newest[path] = znode.zxid, znode.data
+        yield from self._apply(path, znode)
+
+    def _apply(self, path: str, znode: Znode) -> Iterator[Event]:
+        """Apply the newest data of a znode."""
+        if (deletion := re.fullmatch(r"/admin/delete_topics/([^/]+)", path)) is not None:
+            yield from self._deletion(deletion[1], is_wanted=znode.data is not None)
+            return
         try:
             value = None if znode.data is None else read_znode(path, znode.data)
         except KwireError:
@@ -86,9 +98,16 @@ class Znodes:
                 yield from act(self, value, znode, *matched.groups()) or ()
 
     def _list(self, path: str, children: tuple[str, ...], zxid: int) -> Iterator[Event]:
-        known = {"/brokers/ids": map(str, self._listed), "/brokers/topics": iter(self._topics)}
-        for name in set(known.get(path, ())) - set(children):
+        known: dict[str, set[str]] = {
+            "/brokers/ids": set(map(str, self._listed)),
+            "/brokers/topics": set(self._topics),
+            "/admin/delete_topics": self._deleting,
+        }
+        for name in sorted(known.get(path, set()) - set(children)):
             yield from self.take(Znode(f"{path}/{name}", None, -1, zxid))
+        if path == "/admin/delete_topics":
+            for name in sorted(set(children) - self._deleting):
+                yield from self.take(Znode(f"{path}/{name}", b"", -1, zxid))
         self.is_listed = self.is_listed or path == "/brokers/ids"
 
     def _broker(self, value: Any, znode: Znode, node: str) -> None:
@@ -115,7 +134,20 @@ class Znodes:
             self._leaders[topic, int(index)] = value, znode.version
             yield from self._event(topic, int(index))
 
-    def _event(self, topic: str, index: int) -> Iterator[Event]:
+    def _deletion(self, topic: str, is_wanted: bool) -> Iterator[Event]:
+        """Begin the deletion of a topic; without its znode, it has ended, or an operator has called it off."""
+        if is_wanted:
+            self._deleting.add(topic)
+        else:
+            self._deleting.discard(topic)
+        for index in self._topics[topic].partitions if topic in self._topics else ():
+            yield from self._event(topic, index, is_deleting=is_wanted)
+
+    def has_topic(self, topic: str) -> bool:
+        """Whether the znode of a topic exists, so that its deletion has not ended."""
+        return topic in self._topics
+
+    def _event(self, topic: str, index: int, is_deleting: bool | None = None) -> Iterator[Event]:
         if (topic, index) not in self._leaders:
             return
         leader, version = self._leaders[topic, index]
@@ -138,6 +170,7 @@ class Znodes:
             replicas,
             None,
             _uuid(value and value.topic_id),
+            is_deleting=is_deleting if topic not in self._deleting else True,
             **lists,
         )
         yield Event(topic, index, state)

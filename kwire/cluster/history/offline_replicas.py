@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from ..events.event import DELETION_BEGUN, ReportedState
+from ..events.event import ReportedState
 from ..events.metadata_records import RECORDS
 from .broker_lives import Absence, Brokers
 from .lost_directories import DirectoryLoss
@@ -20,7 +20,7 @@ LOG_DIRECTORY, BROKER = "log directory", "broker"
 CLOSE = 0.5  # seconds between an election and the related list of brokers
 BY_BROKERS = "brokers"  # the source if no message lists offline replicas
 _CERTAIN = frozenset((BY_BROKERS, *RECORDS))  # sources that report when a replica is online again
-ONLINE, REMOVED, DELETION, DELETED = "online", "removed", "deletion begun", "deleted"
+ONLINE, REMOVED, DELETED = "online", "removed", "deleted"
 Key = tuple[str, int]
 
 
@@ -259,8 +259,6 @@ def _overlaps(absence: Absence, since: Moment, until: Moment | None) -> bool:
 
 
 def _name_ending(node_id: int, state: ReportedState) -> str:
-    if state == DELETION_BEGUN:
-        return DELETION
     if state.is_deleted:
         return DELETED
     return ONLINE if node_id in (state.replicas or ()) else REMOVED

@@ -26,6 +26,7 @@ def states(topic: str, partition: int, timeline: PartitionTimeline) -> Iterator[
             entry.since.time,
             time_of(end),
             entry.source,
+            bool(state.is_deleting),
         )
 
 

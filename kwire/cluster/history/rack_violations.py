@@ -40,7 +40,8 @@ class Racks:
     def _turns(self, timeline: PartitionTimeline) -> Iterator[tuple[Moment, _Finding | None]]:
         """Yield the violation, or None, at each change of replicas or racks."""
         for position, entry in enumerate(timeline.entries):
-            replicas = () if entry.state.is_deleted else entry.state.replicas or ()
+            is_there = not entry.state.is_deleted and not entry.state.is_deleting
+            replicas = entry.state.replicas or () if is_there else ()
             first = bisect_right(self._times, entry.since)
             last = len(self._times)
             if position + 1 < len(timeline.entries):

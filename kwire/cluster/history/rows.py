@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+
+from ...runtime.earlier_pickles import restore_slots
 
 Nodes = tuple[int, ...]
 DONE, CANCELLED = "done", "cancelled"
@@ -17,6 +20,7 @@ class PartitionStateRow:
         leader_epoch, partition_epoch: -1 if unknown.
         offline_replicas: in ascending order; None if no message lists them (before Kafka 1.0): see the live brokers.
         source: the first message that contained this state.
+        being_deleted: whether its deletion has begun, which waits for offline replicas (ZooKeeper mode).
     """
 
     topic: str
@@ -30,6 +34,11 @@ class PartitionStateRow:
     valid_from: float | None
     valid_to: float | None
     source: str
+    being_deleted: bool = False
+
+    def __setstate__(self, state: Sequence[object]) -> None:
+        """Load a pickle, also of a version with fewer fields."""
+        restore_slots(self, state)
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,8 +67,8 @@ class OfflineReplica:
         offline_from, offline_to: the start and end. A replica is online again when its broker answers a LeaderAndIsr
             request for it without KAFKA_STORAGE_ERROR, or when it is in the ISR again. A newly elected controller has
             no record of failed directories, so its requests do not end an outage until then.
-        ended_by: `online` if it came back, `removed` if it is no longer a replica, `deletion begun` (leader -2) or
-            `deleted` with its topic.
+        ended_by: `online` if it came back, `removed` if it is no longer a replica, `deleted` with its topic, whose
+            deletion waits for it until then.
         source: the name of the message; `brokers` if derived from the live brokers.
     """
 

@@ -163,6 +163,8 @@ class PartitionTimeline:
     def _find_reported(self, state: ReportedState) -> int | None:
         """Return the index of the entry with this state since the last deletion; None if there is none."""
         last = len(self.entries) - 1
+        if state.is_deleting is False and self.entries and self.entries[last].state.is_deleting:
+            return None  # an operator has called the deletion off in ZooKeeper
         for index in range(last, -1, -1):
             entry = self.entries[index]
             if entry.state.is_deleted or state.is_deleted:
@@ -221,6 +223,8 @@ class PartitionTimeline:
         """Whether a new state is older than the states that other sources have reported."""
         newest_entry = self.entries[-1]
         newest = newest_entry.state
+        if newest.is_deleting and state.is_deleting is False:
+            return False  # a deletion cannot be called off: another topic with this name, whose epochs start again
         if state.topic_id is not None and newest.topic_id is not None and state.topic_id != newest.topic_id:
             return not self._is_anew(state)
         if not state.is_older(newest):
@@ -241,8 +245,11 @@ class PartitionTimeline:
 
     def _append(self, state: ReportedState, now: Moment, source: str, authority: Authority) -> None:
         newest = self.entries[-1].state if self.entries else DELETED
+        if newest.is_deleting and state.is_deleting is False and authority < Authority.RECORD:
+            newest = DELETED  # unseen
         if not (state.is_deleted or newest.is_deleted or self._is_anew(state)):
-            known = {name: getattr(newest, name) for name in INHERITED if getattr(state, name) is None}
+            names = (*INHERITED, "offline") if state.is_deleting or newest.is_deleting else INHERITED
+            known = {name: getattr(newest, name) for name in names if getattr(state, name) is None}
             if state.leader is None:  # the message contains no election, so the epochs are the same
                 known |= {"leader_epoch": newest.leader_epoch, "partition_epoch": newest.partition_epoch}
             state = state._replace(**known)

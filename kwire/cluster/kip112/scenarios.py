@@ -224,7 +224,7 @@ def _create(scenario: Scenario, about: str) -> str:
     replicas = [_nodes(scenario, text) for text in lists.split(";")] if lists else default
     topic = topic or "orders"
     if topic in scenario.cluster.client(1).topics():
-        raise BadStep(f"there is a topic {topic}", "create=NAME:1,2 makes another")
+        raise BadStep(f"topic {topic} already exists", "create=NAME:1,2 makes another")
     is_legal = all(character.isalnum() or character in "._-" for character in topic)
     if not is_legal or len(topic) > 249 or topic in (".", ".."):
         raise BadStep(f"{topic!r} is not a topic name", "letters, digits, '.', '_' and '-'")
@@ -365,7 +365,7 @@ def _delete(scenario: Scenario, about: str) -> str:
     topic = about or scenario.partition("")[0]
     known = scenario.cluster.client(1).topics()
     if topic not in known:
-        raise BadStep(f"there is no topic {topic}", f"there are {', '.join(sorted(known)) or 'none'}")
+        raise BadStep(f"topic {topic} does not exist", f"there are {', '.join(sorted(known)) or 'none'}")
     scenario.cluster.delete_topic(topic)
     return f"topic {topic} is deleted, as far as its replicas are online"
 

@@ -2,24 +2,37 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from math import lcm
+from typing import NamedTuple
 
 from .broker_masks import bits
-from .even_loads import Targets
+from .even_loads import INFINITE, Targets
+
+MOST_PAIRS = 2_000_000  # pairs of moves that are compared to relieve one broker; beyond, single moves must do
+
+
+class _Move(NamedTuple):
+    partition: int
+    giver: int
+    taker: int
 
 
 class EvenBytes:
     """Balances the bytes of brokers if partitions have different sizes.
 
-    This is bin packing, for which no fast exact algorithm is known. Each step moves the partition that reduces the sum
-    of the squares most, from the fullest broker that has such a partition.
+    This is bin packing, for which no fast exact algorithm is known. Each step makes the move that reduces the sum of
+    the squares most, from the fullest broker that has such a move. If single moves leave a broker more than the
+    tolerance above the mean, it is relieved by two moves at once: by an exchange, or along a chain of three brokers.
 
     Args:
         chosen: the set of each partition, as a bit mask of brokers.
         sizes: the bytes of one replica of each partition.
         loads: the bytes on each broker, including other partitions.
         targets: as for `EvenLoads`.
+        weights: the weight of each broker; one of weight 2 should hold twice the bytes.
         tolerance: brokers whose bytes differ by less than this fraction of the mean count as even.
+        least_relief: the fraction of the mean by which a move must at least relieve the fuller of its two brokers.
     """
 
     def __init__(
@@ -28,62 +41,122 @@ class EvenBytes:
         sizes: Sequence[int],
         loads: Sequence[int],
         targets: Targets,
+        weights: Sequence[int] = (),
         tolerance: float = 0.02,
+        least_relief: float = -INFINITE,
     ) -> None:
         self.chosen: list[int] = list(chosen)
         self.loads: list[int] = list(loads)
+        unit = lcm(*weights)
+        self._steps = [unit // weight for weight in weights] or [1] * len(loads)
         self._sizes = sizes
         self._targets = targets
-        self._enough = tolerance * sum(loads) / len(loads)
+        self._mean = sum(loads) / sum(1 / step for step in self._steps)  # the filling if all brokers are equally full
+        self._enough = tolerance * self._mean
+        self._least_relief = least_relief * self._mean
         self._partitions_of: list[set[int]] = [set() for _ in loads]
         for partition, mask in enumerate(self.chosen):
             for broker in bits(mask):
                 self._partitions_of[broker].add(partition)
 
     def even_out(self) -> None:
-        """Move partitions until no single move relieves a broker."""
-        while self._pass():
+        """Move partitions until no move relieves a broker, and no two moves one that is too full."""
+        while self._pass() or self._relieve_fullest():
             pass  # a broker that could not be relieved may be relieved after others
+
+    def _filling(self, broker: int) -> int:
+        return self.loads[broker] * self._steps[broker]
 
     def _pass(self) -> bool:
         """Relieve each broker as often as possible; return whether any was relieved."""
         untried = set(range(len(self.loads)))
         changed = False
         while untried:
-            broker = max(untried, key=lambda index: (self.loads[index], index))
+            broker = max(untried, key=lambda index: (self._filling(index), index))
             best = self._best(broker)
             if best is None:
                 untried.remove(broker)
                 continue
-            partition, other = best
-            self.chosen[partition] ^= 1 << broker ^ 1 << other
-            self._partitions_of[broker].remove(partition)
-            self._partitions_of[other].add(partition)
-            self.loads[broker] -= self._sizes[partition]
-            self.loads[other] += self._sizes[partition]
+            self._make(best)
             changed = True
         return changed
 
-    def _best(self, broker: int) -> tuple[int, int] | None:
-        """Return the partition whose move from a broker makes loads most even, and its target; None if there is
-        none.
-        """
-        order = sorted(range(len(self.loads)), key=self.loads.__getitem__)
+    def _make(self, move: _Move) -> None:
+        partition, giver, taker = move
+        self.chosen[partition] ^= 1 << giver ^ 1 << taker
+        self._partitions_of[giver].remove(partition)
+        self._partitions_of[taker].add(partition)
+        self.loads[giver] -= self._sizes[partition]
+        self.loads[taker] += self._sizes[partition]
+
+    def _gain(self, giver: int, taker: int, size: int) -> int:
+        """Return by how much a move of this size lowers the sum of the squares."""
+        relief = (2 * self.loads[giver] - size) * self._steps[giver]
+        return size * (relief - (2 * self.loads[taker] + size) * self._steps[taker])
+
+    def _best(self, broker: int) -> _Move | None:
+        """Return the move from a broker that makes loads most even; None if there is none."""
+        order = sorted(range(len(self.loads)), key=self._filling)
         order = order[
             : next((position for position, index in enumerate(order) if not self._is_far(broker, index)), len(order))
         ]
-        best: tuple[int, int] | None = None
+        best: _Move | None = None
         best_gain = 0
         for partition in sorted(self._partitions_of[broker]):
             size = self._sizes[partition]
-            if not order or size * (self.loads[broker] - self.loads[order[0]] - size) <= best_gain:
+            if not order or self._gain(broker, order[0], size) <= best_gain:
                 continue
             open_to = self._targets(partition, self.chosen[partition], broker)
             other = next((index for index in order if open_to >> index & 1), None)
-            if other is not None and (gain := size * (self.loads[broker] - self.loads[other] - size)) > best_gain:
-                best = partition, other
+            if other is None or not self._is_worth(broker, other, size):
+                continue
+            if (gain := self._gain(broker, other, size)) > best_gain:
+                best = _Move(partition, broker, other)
                 best_gain = gain
         return best
 
+    def _is_worth(self, giver: int, taker: int, size: int) -> bool:
+        """Whether a move makes the fuller of two brokers less full by enough."""
+        fillings = self._filling(giver) - size * self._steps[giver], self._filling(taker) + size * self._steps[taker]
+        return self._filling(giver) - max(fillings) > self._least_relief
+
     def _is_far(self, broker: int, other: int) -> bool:
-        return self.loads[broker] - self.loads[other] > self._enough
+        return self._filling(broker) - self._filling(other) > self._enough
+
+    def _relieve_fullest(self) -> bool:
+        """Relieve the fullest broker by the two moves after which the fullest of their brokers is least full."""
+        fullest = max(range(len(self.loads)), key=self._filling)
+        if self._filling(fullest) <= self._mean + self._enough:
+            return False
+        first_moves = list(self._moves_from(fullest))
+        count = sum(len(self._partitions_of[move.taker]) for move in first_moves)
+        if count * len(self.loads) > MOST_PAIRS:
+            return False
+        best: tuple[_Move, _Move] | None = None
+        best_value: tuple[int, int] | None = None
+        limit = self._filling(fullest) - max(self._least_relief, 0)
+        for first in first_moves:
+            self._make(first)
+            for second in self._moves_from(first.taker):
+                self._make(second)
+                brokers = {fullest, first.taker, second.taker}
+                value = (
+                    max(map(self._filling, brokers)),
+                    sum(self.loads[index] * self._filling(index) for index in brokers),
+                )
+                if value[0] < limit and (best_value is None or value < best_value):
+                    best, best_value = (first, second), value
+                self._undo(second)
+            self._undo(first)
+        for move in best or ():
+            self._make(move)
+        return best is not None
+
+    def _moves_from(self, broker: int) -> Iterator[_Move]:
+        for partition in sorted(self._partitions_of[broker]):
+            if self._sizes[partition]:
+                for other in bits(self._targets(partition, self.chosen[partition], broker)):
+                    yield _Move(partition, broker, other)
+
+    def _undo(self, move: _Move) -> None:
+        self._make(_Move(move.partition, move.taker, move.giver))

@@ -9,6 +9,7 @@ from bisect import insort
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from itertools import pairwise
+from math import lcm
 
 from .broker_masks import bits, scatter
 
@@ -20,6 +21,9 @@ Targets = Callable[[int, int, int], int]
 
 class EvenLoads:
     """Makes the loads of brokers as even as possible with the fewest exchanges of brokers in the sets of partitions.
+
+    Loads are even if the sum of their squares is least, each divided by the weight of its broker: a broker of weight 2
+    should have twice the load. These are separable convex costs, for which the following holds as well.
 
     If the sets that exchanges can reach are the bases of a matroid, the result is the optimum. The loads then form an
     M-convex set: a choice is optimal as soon as no chain of exchanges from one broker to another improves it, and a
@@ -33,6 +37,7 @@ class EvenLoads:
             all brokers.
         loads: the load of each broker, including load from other sources.
         targets: returns, for a partition, its set and a broker in it, the brokers that can replace this broker.
+        weights: the positive weight of each broker; all are equal by default.
     """
 
     def __init__(
@@ -41,9 +46,12 @@ class EvenLoads:
         costs: Sequence[Sequence[tuple[int, int]]],
         loads: Sequence[int],
         targets: Targets,
+        weights: Sequence[int] = (),
     ) -> None:
         self.chosen: list[int] = list(chosen)
         self.loads: list[int] = list(loads)
+        unit = lcm(*weights)
+        self._steps = [unit // weight for weight in weights] or [1] * len(loads)
         self._cost_classes = costs
         self._targets = targets
         self._versions = [0] * len(chosen)
@@ -60,7 +68,7 @@ class EvenLoads:
             self._fill(broker, (1 << size) - 1)
 
     def even_out(self, most_cost: float = INFINITE) -> None:
-        """Make the loads as even as possible: minimise the sum of their squares, then the cost.
+        """Make the loads as even as possible: minimise the weighted sum of their squares, then the cost.
 
         Args:
             most_cost: the maximum cost of a chain of exchanges. 0 allows only chains that cost nothing in total: the
@@ -69,42 +77,61 @@ class EvenLoads:
         changed = True
         while changed:
             changed = False
-            for load in range(max(self.loads), min(self.loads) + 1, -1):
-                changed |= self._shift(load, load - 2, most_cost)
+            for level in self._levels():
+                changed |= self._shift(level, most_cost)
             if most_cost > 0:  # otherwise nothing can become cheaper
-                for load in range(max(self.loads), min(self.loads), -1):
-                    changed |= self._shift(load, load - 1, -1)
+                for level in self._levels():
+                    changed |= self._shift(level, -1)
 
-    def _shift(self, high: int, low: int, most_cost: float) -> bool:
-        """Shift load from brokers that have `high` or more to brokers that have `low` or less, while a chain exists."""
-        changed = False
+    def _relief(self, broker: int) -> int:
+        """Return by how much the sum of the squares falls if a broker loses one."""
+        return (2 * self.loads[broker] - 1) * self._steps[broker]
+
+    def _burden(self, broker: int) -> int:
+        """Return by how much the sum of the squares rises if a broker gets one."""
+        return (2 * self.loads[broker] + 1) * self._steps[broker]
+
+    def _levels(self) -> Iterator[int]:
+        """Yield the reliefs of brokers from the greatest on, as they are when the next one is wanted."""
+        level: int | None = None
         while True:
-            sources = [broker for broker, load in enumerate(self.loads) if load >= high]
-            if most_cost < 0:  # loads are only exchanged, so they stay as even as before
-                sources = [broker for broker in sources if self.loads[broker] == high]
+            reliefs = (self._relief(broker) for broker in range(len(self.loads)))
+            level = max((relief for relief in reliefs if level is None or relief < level), default=None)
+            if level is None:
+                return
+            yield level
+
+    def _shift(self, level: int, most_cost: float) -> bool:
+        """Shift load from brokers with this relief or more to brokers with less burden, while a chain exists."""
+        changed = False
+        exactly = most_cost < 0  # loads are only exchanged, so they stay as even as before
+        while True:
+            sources = self._sources(level, exactly)
             if not sources:
                 return changed
             distances = _Distances(self._replacements, sources)
-            reached = [distances.of[broker] for broker in self._sinks(low, most_cost < 0)]
+            reached = [distances.of[broker] for broker in self._sinks(level, exactly)]
             nearest = min(reached, default=INFINITE)
             if nearest > most_cost or nearest == INFINITE:
                 return changed
-            while path := self._path(distances, nearest, (high, low, most_cost < 0)):
+            while path := self._path(distances, nearest, level, exactly):
                 self._follow(path)
                 changed = True
 
-    def _sinks(self, low: int, exactly: bool) -> list[int]:
-        return [broker for broker, load in enumerate(self.loads) if load == low or (load < low and not exactly)]
+    def _sources(self, level: int, exactly: bool) -> list[int]:
+        reliefs = map(self._relief, range(len(self.loads)))
+        return [broker for broker, relief in enumerate(reliefs) if relief == level or (relief > level and not exactly)]
 
-    def _path(self, distances: _Distances, cost: float, ends: tuple[int, int, bool]) -> list[int]:
-        """Return a chain of this cost with the fewest exchanges, to the lowest load at this distance; empty if none."""
-        high, low, exactly = ends
-        starts = [
-            broker
-            for broker, load in enumerate(self.loads)
-            if distances.of[broker] == 0 and (load == high or (load > high and not exactly))
-        ]
-        sinks = {broker for broker in self._sinks(low, exactly) if distances.of[broker] == cost}
+    def _sinks(self, level: int, exactly: bool) -> list[int]:
+        burdens = map(self._burden, range(len(self.loads)))
+        if exactly:
+            return [broker for broker, burden in enumerate(burdens) if burden == level]
+        return [broker for broker, burden in enumerate(burdens) if burden < level]
+
+    def _path(self, distances: _Distances, cost: float, level: int, exactly: bool) -> list[int]:
+        """Return a chain of this cost with the fewest exchanges, to the least burden there; empty if none."""
+        starts = [broker for broker in self._sources(level, exactly) if distances.of[broker] == 0]
+        sinks = {broker for broker in self._sinks(level, exactly) if distances.of[broker] == cost}
         before: dict[int, int] = dict.fromkeys(starts, -1)
         layer = starts
         while layer and not sinks.intersection(layer):
@@ -112,7 +139,7 @@ class EvenLoads:
         reached = sinks.intersection(layer)
         if not reached:
             return []
-        path = [min(reached, key=lambda broker: (self.loads[broker], broker))]
+        path = [min(reached, key=lambda broker: (self._burden(broker), broker))]
         while before[path[-1]] >= 0:
             path.append(before[path[-1]])
         return path[::-1]

@@ -11,6 +11,7 @@ from ..placement.rack_aware import Replicas
 
 Plan = dict[tuple[str, int], list[int]]
 MOST = 2**31 - 1
+ANY_DIRECTORY = "any"
 REASSIGNMENT_FORM = 'write {"version": 1, "partitions": [{"topic": "t", "partition": 0, "replicas": [1, 2]}, ...]}'
 
 
@@ -51,6 +52,36 @@ def read_reassignment(value: Any, file: str) -> Plan:
             raise DumpError(f"partition {partition[0]}-{partition[1]} occurs twice", file=file)
         plan[partition] = replicas
     return plan
+
+
+def read_log_dirs(value: Any, file: str) -> dict[tuple[int, str, int], str]:
+    """Return the directories in the JSON of a reassignment, by broker, topic and partition; `any` is left out.
+
+    Args:
+        value: the parsed JSON, from which `read_reassignment` has read the replicas.
+        file: the name of the file, for errors.
+
+    Raises:
+        DumpError: `log_dirs` does not have a directory for each replica.
+
+    >>> row = {"topic": "t", "partition": 0, "replicas": [1, 2], "log_dirs": ["/data/a", "any"]}
+    >>> read_log_dirs({"partitions": [row]}, "plan.json")
+    {(1, 't', 0): '/data/a'}
+    """
+    directories: dict[tuple[int, str, int], str] = {}
+    for row in value["partitions"]:
+        paths = row.get("log_dirs", [])
+        is_list = isinstance(paths, list) and all(isinstance(path, str) for path in paths)
+        if not is_list or (paths and len(paths) != len(row["replicas"])):
+            raise DumpError(
+                f"log_dirs of {row['topic']}-{row['partition']} does not have a directory for each replica",
+                file=file,
+                hint='write one path for each replica, or "any"',
+            )
+        for broker, path in zip(row["replicas"], paths, strict=False):
+            if path != ANY_DIRECTORY:
+                directories[broker, row["topic"], row["partition"]] = path
+    return directories
 
 
 def _partition(row: Any, file: str) -> tuple[tuple[str, int], list[int]]:

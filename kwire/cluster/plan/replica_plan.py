@@ -10,11 +10,13 @@ from dataclasses import dataclass, field
 from typing import Generic, TypeVar
 
 from ...errors.refused import InvalidReplicaAssignment, InvalidReplicationFactor
+from ...runtime.earlier_pickles import restore_slots
 from ..placement.rack_tree import RackTree
 from .broker_masks import bits
 from .even_bytes import EvenBytes
 from .even_loads import INFINITE, EvenLoads
 from .even_sets import EvenSets
+from .even_topics import EvenTopics
 
 K = TypeVar("K", bound=Hashable)
 MOST_EXACT = 1000  # partitions that may change; for more, bytes are rounded, so that fewer different costs exist
@@ -29,12 +31,29 @@ class Goals:
         balance: make the numbers of replicas per broker as even as even partitions allow; implies `repair`.
         by_bytes: make the bytes on brokers even, within 2 % if partitions allow it.
         leaders: make preferred leaders, and the followers at each later position, as even as possible (KAFKA-19048).
+        topics: also spread the replicas of each topic over the brokers, if partitions are (topic, index); implies
+            `balance`.
+        weights: the weight of each broker in whole numbers, 1 by default: it should hold so many times more replicas,
+            leaders and bytes.
+        demoted: brokers that lead no partition if another replica can.
     """
 
     repair: bool = False
     balance: bool = False
     leaders: bool = False
     by_bytes: bool = False
+    topics: bool = False
+    weights: Mapping[int, int] = field(default_factory=dict)
+    demoted: frozenset[int] = frozenset()
+
+    def __setstate__(self, state: Sequence[object]) -> None:
+        """Load a pickle, also of a version with fewer fields."""
+        restore_slots(self, state)
+
+    @property
+    def is_balanced(self) -> bool:
+        """Whether loads of brokers are to be even."""
+        return self.balance or self.topics
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,7 +158,7 @@ class _Planning(Generic[K]):
         """Choose the brokers of each partition."""
         sets = self._sets
         goals = self._goals
-        free = [key for key in allowed if goals.balance or self._must_change(key)]
+        free = [key for key in allowed if goals.is_balanced or self._must_change(key)]
         loads = [0] * len(sets.sizes)
         for key in self.after.keys() - set(free):
             self._add_load(loads, sets.mask(self.after[key]))
@@ -154,11 +173,14 @@ class _Planning(Generic[K]):
         if not free:
             return
         costs = [self._costs(key, weight, len(free)) for key, weight in zip(free, self._weights(free), strict=True)]
-        choice = EvenLoads(chosen, costs, loads[: len(sets.ids)], lambda _, mask, broker: sets.targets(mask, broker))
-        choice.even_out(INFINITE if goals.balance and not goals.by_bytes else 0)
+        weights = [goals.weights.get(node_id, 1) for node_id in sets.ids]
+        choice = EvenLoads(chosen, costs, loads[: len(sets.ids)], self._targets, weights)
+        choice.even_out(INFINITE if goals.is_balanced and not goals.by_bytes else 0)
         masks = choice.chosen
-        if goals.balance and goals.by_bytes:
+        if goals.is_balanced and goals.by_bytes:
             masks = self._even_bytes(free, masks)
+        if goals.topics:
+            masks = self._even_topics(free, masks, costs)
         for key, mask in zip(free, masks, strict=True):
             self.after[key] = _in_order(self._current[key], sets.brokers(mask))
 
@@ -167,17 +189,38 @@ class _Planning(Generic[K]):
         sets = self._sets
         sizes = self._known_sizes()
         loads = [0] * len(sets.ids)
-        masks = {key: sets.mask(replicas) for key, replicas in self.after.items()} | dict(
-            zip(free, chosen, strict=True)
-        )
-        for key, mask in masks.items():
+        for key, mask in self._all_masks(free, chosen).items():
             for index in bits(mask):
                 loads[index] += sizes[key]
-        choice = EvenBytes(
-            chosen, [sizes[key] for key in free], loads, lambda _, mask, broker: sets.targets(mask, broker)
-        )
+        weights = [self._goals.weights.get(node_id, 1) for node_id in sets.ids]
+        choice = EvenBytes(chosen, [sizes[key] for key in free], loads, self._targets, weights)
         choice.even_out()
         return choice.chosen
+
+    def _even_topics(
+        self, free: Sequence[K], chosen: Sequence[int], costs: Sequence[Sequence[tuple[int, int]]]
+    ) -> list[int]:
+        """Spread each topic over the brokers by exchanges, starting from a choice of sets."""
+        numbers: dict[object, int] = {}
+        loads: list[list[int]] = []
+        for key, mask in self._all_masks(free, chosen).items():
+            number = numbers.setdefault(_topic_of(key), len(numbers))
+            if number == len(loads):
+                loads.append([0] * len(self._sets.ids))
+            for index in bits(mask):
+                loads[number][index] += 1
+        weights = [self._goals.weights.get(node_id, 1) for node_id in self._sets.ids]
+        topics = [numbers[_topic_of(key)] for key in free]
+        choice = EvenTopics(chosen, topics, costs, loads, self._targets, weights)
+        choice.even_out()
+        return choice.chosen
+
+    def _all_masks(self, free: Sequence[K], chosen: Sequence[int]) -> dict[K, int]:
+        masks = {key: self._sets.mask(replicas) for key, replicas in self.after.items()}
+        return masks | dict(zip(free, chosen, strict=True))
+
+    def _targets(self, _: int, mask: int, broker: int) -> int:
+        return self._sets.targets(mask, broker)
 
     def _must_change(self, key: K) -> bool:
         mask = self._sets.mask(self._current[key])
@@ -213,7 +256,12 @@ class _Planning(Generic[K]):
         """Choose the first replica of each partition, and with `leaders` the order of the others."""
         everywhere = self._goals.leaders
         created = [key for key in allowed if not self._current[key]]
-        lost = [key for key in allowed if self._current[key] and self._current[key][0] not in self.after[key]]
+        demoted = self._goals.demoted
+        lost = [
+            key
+            for key in allowed
+            if self._current[key] and (self._current[key][0] not in self.after[key] or self._current[key][0] in demoted)
+        ]
         leaderless = [key for key in allowed if self.after[key]] if everywhere else [*created, *lost]
         self._choose(leaderless, 0, list(self.after))
         followed = allowed if everywhere else created
@@ -243,17 +291,18 @@ class _Planning(Generic[K]):
         for key in counted:
             for node_id in self.after[key][position : position + 1]:
                 loads[index[node_id]] += 1
-        masks = [sum(1 << index[node_id] for node_id in self.after[key][position:]) for key in free]
+        masks = [self._mask_of(key, position, index) for key in free]
         chosen = [1 << index[self.after[key][position]] for key in free]
-        wanted = [self._stays(key, position, index) for key in free]
-        for number, (mask, stays) in enumerate(zip(chosen, wanted, strict=True)):
-            if stays and not mask & stays:
-                best = min(bits(stays), key=lambda other: (loads[other], other))
-                loads[mask.bit_length() - 1] -= 1
+        wanted = [self._stays(key, position, index, mask) for key, mask in zip(free, masks, strict=True)]
+        for number, (previous, mask, stays) in enumerate(zip(chosen, masks, wanted, strict=True)):
+            if not previous & (stays or mask):
+                best = min(bits(stays or mask), key=lambda other: (loads[other], other))
+                loads[previous.bit_length() - 1] -= 1
                 loads[best] += 1
                 chosen[number] = 1 << best
         costs = [[(stays, 0), (mask & ~stays, 1)] for mask, stays in zip(masks, wanted, strict=True)]
-        choice = EvenLoads(chosen, costs, loads, lambda number, mask, _: masks[number] & ~mask)
+        weights = [self._goals.weights.get(node_id, 1) for node_id in ids]
+        choice = EvenLoads(chosen, costs, loads, lambda number, mask, _: masks[number] & ~mask, weights)
         choice.even_out(INFINITE if self._goals.leaders or not self._current[free[0]] else 0)
         for key, mask in zip(free, choice.chosen, strict=True):
             first = ids[mask.bit_length() - 1]
@@ -264,13 +313,24 @@ class _Planning(Generic[K]):
                 *(node_id for node_id in replicas[position:] if node_id != first),
             ]
 
-    def _stays(self, key: K, position: int, index: Mapping[int, int]) -> int:
-        """Return the replicas at or after a position that cost nothing: the previous one, or else all that stay."""
+    def _mask_of(self, key: K, position: int, index: Mapping[int, int]) -> int:
+        """Return the replicas that may be at a position: those at it or later; first, no demoted one if others can."""
+        nodes = self.after[key][position:]
+        if position == 0:
+            nodes = [node_id for node_id in nodes if node_id not in self._goals.demoted] or nodes
+        return sum(1 << index[node_id] for node_id in nodes)
+
+    def _stays(self, key: K, position: int, index: Mapping[int, int], mask: int) -> int:
+        """Return the replicas of a mask that cost nothing at a position: the previous one, or else all that stay."""
         before = self._current[key]
         remaining = self.after[key][position:]
-        if len(before) > position and before[position] in remaining:
+        if len(before) > position and before[position] in remaining and mask >> index[before[position]] & 1:
             return 1 << index[before[position]]
-        return sum(1 << index[node_id] for node_id in remaining if node_id in before)
+        return mask & sum(1 << index[node_id] for node_id in remaining if node_id in before)
+
+
+def _topic_of(key: object) -> object:
+    return key[0] if isinstance(key, tuple) else None
 
 
 def _round_weight(weight: int) -> int:

@@ -27,7 +27,7 @@ class OutputBuffer:
 
     def __init__(self, size: int) -> None:
         self._buffer = io.BytesIO(bytes(size))
-        self.view = self._buffer.getbuffer()
+        self.view: memoryview = self._buffer.getbuffer()
 
     def first(self, count: int) -> bytes:
         """Return the first `count` bytes, and free the rest; the buffer cannot be used afterwards."""

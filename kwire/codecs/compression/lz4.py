@@ -32,7 +32,7 @@ def inflate_lz4(data: bytes, limit: int, *, magic: int = 2) -> Inflated:
     while size := _little_endian(data, at) & ~_LZ4_STORED:
         stored = data[at + 3] & 0x80
         block = data[at + 4 : at + 4 + size]
-        _check_lz4_block(data, at, size, longest, extra)
+        _check_lz4_block(data, block, at, longest, extra)
         if stored:
             output.view[done : done + size] = block
             done += size
@@ -101,9 +101,10 @@ def _little_endian(data: bytes, at: int) -> int:
     return int.from_bytes(data[at : at + 4], "little")
 
 
-def _check_lz4_block(data: bytes, at: int, size: int, longest: int, extra: int) -> None:
+def _check_lz4_block(data: bytes, block: bytes, at: int, longest: int, extra: int) -> None:
+    size = _little_endian(data, at) & ~_LZ4_STORED
     stop = at + 4 + size
     if size > longest or stop + extra > len(data):
         refuse("lz4", f"a block of {size} bytes; at most {longest}, {len(data) - at - 4} are left", at)
-    if extra and xxh32(data[at + 4 : stop]) != _little_endian(data, stop):
+    if extra and xxh32(block) != _little_endian(data, stop):
         refuse("lz4", "a block's checksum is wrong", stop)

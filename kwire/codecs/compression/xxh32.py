@@ -4,15 +4,26 @@ from __future__ import annotations
 
 from typing import Any
 
+from .. import native
+
 _MASK = 0xFFFFFFFF
 _PRIMES = 2654435761, 2246822519, 3266489917, 668265263, 374761393
 
 
 def xxh32(data: bytes) -> int:
-    """Return the xxHash32 of bytes, with seed 0. Only suitable for headers: about 5 MB per second.
+    """Return the xxHash32 of bytes, with seed 0.
 
     >>> hex(xxh32(b"")), hex(xxh32(b"Nobody inspects the spammish repetition"))
     ('0x2cc5d05', '0xe2293b2f')
+    """
+    return native.xxh32(data) if native.ENGINE == "native" else xxh32_in_python(data)
+
+
+def xxh32_in_python(data: bytes) -> int:
+    """Return the xxHash32 of bytes without the engine: about 10 MB per second.
+
+    >>> hex(xxh32_in_python(b"Nobody inspects the spammish repetition"))
+    '0xe2293b2f'
     """
     prime1, prime2, prime3, prime4, prime5 = _PRIMES
     whole = len(data) // 16 * 16

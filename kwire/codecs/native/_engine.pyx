@@ -20,6 +20,8 @@ from libc.math cimport floor, rint
 from libc.stdint cimport int8_t, int16_t, int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
 from libc.string cimport memchr, memcmp, memcpy, memmove, memset
 
+import sys
+
 import msgspec
 
 # Objects are passed as pointers where this avoids reference counting, which took a fifth of the time. As in CPython's C
@@ -54,6 +56,8 @@ cdef extern from "Python.h":
     bint PyUnicode_CheckExact(PyObject*)
     void PyObject_GC_UnTrack(PyObject*)
     PyObject* PyDict_GetItem(object, object)
+    PyObject* PyDict_GetItemWithError(object, object) except? NULL
+    bint PyFloat_CheckExact(object)
     ctypedef struct PyMemberDef:
         Py_ssize_t offset
     ctypedef struct PyMemberDescrObject:
@@ -131,9 +135,16 @@ include "json_text.pxi"
 include "decode.pxi"
 include "skip.pxi"
 include "encode.pxi"
+include "json_values.pxi"
 include "body_facts.pxi"
+include "checksums.pxi"
+include "record_layout.pxi"
 include "record_check.pxi"
+include "record_read.pxi"
+include "record_batches.pxi"
+include "record_build.pxi"
 include "native_methods.pxi"
+include "frame_table.pxi"
 include "columns.pxi"
 include "column_runs.pxi"
 include "column_values.pxi"
@@ -142,11 +153,17 @@ include "times.pxi"
 include "packet_layouts.pxi"
 include "packet_groups.pxi"
 include "conversation.pxi"
+include "frame_buffer.pxi"
 include "tcp_streams.pxi"
+include "tcp_connections.pxi"
+include "tcp_table.pxi"
 include "packet_walker.pxi"
+include "frame_search.pxi"
 include "pairing.pxi"
 include "frame_rows.pxi"
 include "frame_batch.pxi"
 include "frame_kinds.pxi"
 include "frame_counts.pxi"
+include "frame_words.pxi"
 include "frame_lines.pxi"
+include "frame_selection.pxi"

@@ -2,24 +2,37 @@
 # `kwire.protocol.message_summary.make_body_facts` selects the fields.
 
 cdef enum Interest:
-    ERROR_CODE = 1, TOPIC_NAME, TOPIC_ID
+    ERROR_CODE = 1, TOPIC_NAME, TOPIC_ID, FIRST_VALUE  # marks from FIRST_VALUE on collect values
 
 INTERESTS = {"error code": ERROR_CODE, "topic name": TOPIC_NAME, "topic id": TOPIC_ID}
-
-cdef enum:
-    MOST_TOPICS = 16
 
 cdef struct Topic:
     const uint8_t* id          # or NULL
     const uint8_t* name
     Py_ssize_t size            # of the name
 
+cdef struct FoundError:
+    Py_ssize_t field           # the row of the field
+    int64_t code               # not 0
+
 cdef struct Facts:
     const uint8_t* marks       # of the fields of the table
     Field* fields
-    bint has_error             # an error code other than 0
-    int count                  # of topics, including those that exceed `topics`
-    Topic[MOST_TOPICS] topics
+    PyObject* values           # lists of the values of fields, or NULL
+    Py_ssize_t texts           # from this index on, values are JSON texts
+    Topic* topics              # allocated; used again for the next body
+    Py_ssize_t count, room
+    FoundError* errors         # the same
+    Py_ssize_t error_count, error_room
+
+
+cdef inline void begin_facts(Facts* found) noexcept:
+    memset(found, 0, sizeof(Facts))
+
+
+cdef inline void release_facts(Facts* found) noexcept:
+    PyMem_Free(found.topics)
+    PyMem_Free(found.errors)
 
 
 cdef class BodyFacts:
@@ -27,7 +40,7 @@ cdef class BodyFacts:
 
     Args:
         table: the nodes of the message.
-        marks: construct field -> one of `INTERESTS`.
+        marks: construct field -> one of `INTERESTS`, or the index of a list for `values_of`.
         guarded: names and ids of topics; a body that contains one of them must be decoded.
     """
 
@@ -37,7 +50,7 @@ cdef class BodyFacts:
 
     def __cinit__(self, NodeTable table not None, dict marks not None, frozenset guarded=frozenset()):
         self.table, self.guarded = table, guarded
-        self.marks = bytes(INTERESTS[marks[row.source]] if row.source in marks else 0 for row in table.rows[1])
+        self.marks = bytes(mark_of(marks[row.source]) if row.source in marks else 0 for row in table.rows[1])
         for i in range(table.node_count):
             self.ask_for_types(&table.nodes[i])
 
@@ -66,32 +79,75 @@ cdef class BodyFacts:
         """Find the fields of interest of a body; return False if it must be decoded."""
         cdef Cursor c
         aim(&c, p, size)
+        found.values = NULL
+        return self.walk(&c, found)
+
+    cdef bint walk(self, Cursor* c, Facts* found) except -1:
         found.marks, found.fields = address_of(self.marks), self.table.fields
-        found.has_error, found.count = False, 0
+        found.count = found.error_count = 0
         try:
-            check(self.table.nodes, &c, found)
+            check(self.table.nodes, c, found)
         except (Declined, ValueError):
             return False
         return c.at == c.end and not (self.guarded and self.is_guarded(found))
 
     def of(self, bytes body not None):
-        """Return whether a body has an error code, its number of topics, and the id and name of the first topic; or
-        None if it must be decoded."""
+        """Return the error codes of a body other than 0, and the ids and names of its topics; None if it must be
+        decoded."""
         cdef Facts found
+        begin_facts(&found)
+        try:
+            if not self.find(address_of(body), PyBytes_GET_SIZE(body), &found):
+                return None
+            topics = [(topic_id(&found.topics[i]), topic_name(&found.topics[i])) for i in range(found.count)]
+            return [found.errors[i].code for i in range(found.error_count)], topics
+        finally:
+            release_facts(&found)
+
+    def values_of(self, bytes body not None, int count, Py_ssize_t texts):
+        """Return the values of the fields on the wire, a list for each of `count` indexes; arrays are tuples. From the
+        index `texts` on, values and elements of arrays are JSON texts in UTF-8. None if the body must be decoded."""
+        cdef Facts found
+        cdef Cursor c
+        cdef list values = [[] for _ in range(count)]
+        aim(&c, address_of(body), PyBytes_GET_SIZE(body))
+        begin_facts(&found)
+        found.values, found.texts = <PyObject*>values, texts
+        try:
+            return values if self.walk(&c, &found) else None
+        finally:
+            release_facts(&found)
+
+    def path(self, Py_ssize_t field):
+        """Return the path of a field, given its row: with dots, without indices."""
+        return self.path_in(self.table.nodes, &self.table.fields[field])
+
+    cdef str path_in(self, Node* n, const Field* wanted):
+        """Return the path from a node to a field; None if the field is not inside."""
+        cdef Field* f
         cdef int i
-        if not self.find(address_of(body), PyBytes_GET_SIZE(body), &found):
-            return None
-        topics = [(topic_id(&found.topics[i]), topic_name(&found.topics[i])) for i in range(min(found.count, MOST_TOPICS))]
-        return found.has_error, found.count, topics
+        while n.kind == ARRAY or n.kind == NULLABLE_STRUCT:
+            n = n.child
+        for i in range(n.count + max(n.tags, 0) if n.kind == STRUCT else 0):
+            f = &n.fields[i]
+            if f == wanted:
+                return <object>f.name
+            rest = self.path_in(f.node, wanted)
+            if rest is not None:
+                return f"{<object>f.name}.{rest}"
+        return None
 
     cdef bint is_guarded(self, const Facts* found) except -1:
-        cdef int i
-        if found.count > MOST_TOPICS:
-            return True
+        cdef Py_ssize_t i
         for i in range(found.count):
             if topic_name(&found.topics[i]) in self.guarded or topic_id(&found.topics[i]) in self.guarded:
                 return True
         return False
+
+
+def mark_of(interest):
+    """Return the mark of a field of interest."""
+    return INTERESTS[interest] if isinstance(interest, str) else FIRST_VALUE + interest
 
 
 cdef object topic_name(const Topic* one):
@@ -191,15 +247,24 @@ cdef int check_tags(Node* n, Cursor* c, Facts* found) except -1:
 
 cdef int note(Field* f, Cursor* c, Facts* found, Topic* topic) except -1:
     """Read a field of interest; `topic` is the topic of its struct."""
+    cdef int mark = found.marks[f - found.fields]
+    if mark >= FIRST_VALUE:
+        if mark - FIRST_VALUE < found.texts:
+            collect(f.node, c[0], <list>(<list>found.values)[mark - FIRST_VALUE])
+        else:
+            collect_texts(f.node, c[0], <list>(<list>found.values)[mark - FIRST_VALUE])
+        return check(f.node, c, found)
     cdef Node* node = f.node
     cdef bint is_array = node.kind == ARRAY
     cdef Py_ssize_t count = length(node, c) if is_array else 1, i, size
-    cdef int mark = found.marks[f - found.fields]
+    cdef int64_t code
     cdef const uint8_t* p
     node = node.child if is_array else node
     for i in range(count):
         if mark == ERROR_CODE:
-            found.has_error |= integer(node.kind, take(c, node.width)) != 0
+            code = integer(node.kind, take(c, node.width))
+            if code:
+                add_error(found, f - found.fields, code)
         elif mark == TOPIC_ID:
             p = take(c, 16)
             topic.id = p if integer(INT64, p) or integer(INT64, p + 8) else NULL
@@ -212,8 +277,56 @@ cdef int note(Field* f, Cursor* c, Facts* found, Topic* topic) except -1:
     return 0
 
 
-cdef inline void add_topic(Facts* found, const Topic* topic) noexcept:
+cdef int collect(Node* n, Cursor c, list values) except -1:
+    """Add a value to a list; the cursor is a copy."""
+    cdef PyObject* value = read(n, &c)
+    try:
+        values.append(<object>value)
+    finally:
+        Py_DECREF(value)
+    return 0
+
+
+cdef int collect_texts(Node* n, Cursor c, list values) except -1:
+    """Add the JSON text of a value, or of each element of an array, to a list; None for null. The cursor is a copy."""
+    cdef Output o
+    cdef Small small
+    cdef Py_ssize_t count = length(n, &c) if n.kind == ARRAY else 1, i
+    cdef Node* element = n.child if n.kind == ARRAY else n
+    if count < 0:
+        values.append(None)
+    for i in range(count):
+        begin(&o, &small)
+        try:
+            text(element, &c, &o)
+            values.append(copied(o.data, o.size, 0, o.size))
+        finally:
+            release(&o)
+    return 0
+
+
+cdef int add_topic(Facts* found, const Topic* topic) except -1:
     """Add a topic. A topic with an id is added at the end of its struct, because its name may follow the id."""
-    if found.count < MOST_TOPICS:
-        found.topics[found.count] = topic[0]
+    if found.count == found.room:
+        found.topics = <Topic*>widened(found.topics, &found.room, sizeof(Topic))
+    found.topics[found.count] = topic[0]
     found.count += 1
+    return 0
+
+
+cdef int add_error(Facts* found, Py_ssize_t field, int64_t code) except -1:
+    if found.error_count == found.error_room:
+        found.errors = <FoundError*>widened(found.errors, &found.error_room, sizeof(FoundError))
+    found.errors[found.error_count].field, found.errors[found.error_count].code = field, code
+    found.error_count += 1
+    return 0
+
+
+cdef void* widened(void* items, Py_ssize_t* room, size_t size) except NULL:
+    """Return memory for more items, with those of before."""
+    cdef Py_ssize_t wanted = room[0] * 2 + 16
+    cdef void* wider = PyMem_Realloc(items, wanted * size)
+    if wider == NULL:
+        raise MemoryError
+    room[0] = wanted
+    return wider

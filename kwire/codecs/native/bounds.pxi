@@ -19,6 +19,8 @@ cdef struct Cursor:
     Seen* seen             # NULL, or a hash table of arrays (see `hash_of`), which is uninitialised while `mask` is 0
     Seen* last             # the newest entry
     uint32_t mask
+    PyObject* view         # a memoryview of the body, of which records become parts; NULL: they are copied
+    const uint8_t* viewed  # where it begins
 
 cdef enum:
     SMALL = 1024
@@ -40,7 +42,7 @@ cdef inline const uint8_t* address_of(bytes data) noexcept:
 
 cdef inline void aim(Cursor* c, const uint8_t* p, Py_ssize_t size) noexcept:
     """Move to the beginning of some bytes."""
-    c.at, c.end, c.seen, c.last, c.mask = p, p + size, NULL, NULL, 0
+    c.at, c.end, c.seen, c.last, c.mask, c.view = p, p + size, NULL, NULL, 0, NULL
 
 
 cdef inline int stand(Cursor* c, bytes data, Py_ssize_t start) except -1:
@@ -183,6 +185,10 @@ cdef inline const uint8_t* address_in(PyObject* held, Py_ssize_t start) noexcept
     return <const uint8_t*>PyByteArray_AS_STRING(<object>held) + start
 
 
+cdef inline const uint8_t* bytes_of_text(PyObject* text, Py_ssize_t* size) except NULL:
+    return <const uint8_t*>utf8_of(text, size)
+
+
 cdef inline int byte_at(const uint8_t* p, Py_ssize_t size, Py_ssize_t at) except -1:
     if not is_inside(size, at, 1):
         read_outside()
@@ -220,6 +226,17 @@ cdef inline uint32_t triple(const uint8_t* p, Py_ssize_t size, Py_ssize_t at) no
     return <uint32_t>p[at] << 16 if is_inside(size, at, 1) else 0
 
 
+cdef inline int32_t sextets_at(const uint8_t* p, Py_ssize_t size, Py_ssize_t at, const uint8_t* values) noexcept nogil:
+    """Return four characters as one number of 24 bits; -1 if they are missing, or one has a value above 63."""
+    cdef uint8_t first, second, third, fourth
+    if not is_inside(size, at, 4):
+        return -1
+    first, second, third, fourth = values[p[at]], values[p[at + 1]], values[p[at + 2]], values[p[at + 3]]
+    if (first | second | third | fourth) > 63:
+        return -1
+    return first << 18 | second << 12 | third << 6 | fourth
+
+
 cdef bytes copied(const uint8_t* p, Py_ssize_t size, Py_ssize_t start, Py_ssize_t stop):
     """Return a range of some bytes."""
     if not is_inside(size, start, stop - start):
@@ -243,22 +260,48 @@ cdef inline bint begins(const uint8_t* p, Py_ssize_t size, Py_ssize_t at, bytes 
     return 0 <= at <= size - count and memcmp(p + at, PyBytes_AS_STRING(prefix), count) == 0
 
 
+# Values of records: each function reads one before `stop` and moves the position behind it; false if there is none.
+
+
 cdef inline bint zigzag(const uint8_t* data, Py_ssize_t stop, Py_ssize_t* at, int64_t* value) noexcept nogil:
-    """Read a varint before `stop`; false if it is truncated, has more bytes than its value needs, or exceeds 64 bits."""
+    """Read a varint; false too if it has more bytes than its value needs, or exceeds 64 bits."""
+    cdef uint8_t byte
+    if at[0] < stop and data[at[0]] < 128:  # most of them
+        byte = data[at[0]]
+        at[0] += 1
+        value[0] = <int64_t>(byte >> 1) ^ -<int64_t>(byte & 1)
+        return True
+    at[0] = longer_zigzag(data, stop, at[0], value)
+    return at[0] >= 0
+
+
+cdef Py_ssize_t longer_zigzag(const uint8_t* data, Py_ssize_t stop, Py_ssize_t at, int64_t* value) noexcept nogil:
+    """Return the position behind a varint, or -1. The position is no pointer: callers keep it in a register."""
     cdef uint64_t found = 0
     cdef int shift = 0
     cdef uint8_t byte
-    while at[0] < stop and shift < 64:
-        byte = data[at[0]]
-        at[0] += 1
+    while at < stop and shift < 64:
+        byte = data[at]
+        at += 1
         found |= <uint64_t>(byte & 127) << shift
         if byte < 128:
             if shift and byte == 0 or shift == 63 and byte > 1:
-                return False
+                return -1
             value[0] = <int64_t>(found >> 1) ^ -<int64_t>(found & 1)
-            return True
+            return at
         shift += 7
-    return False
+    return -1
+
+
+cdef inline bint fixed(
+    int kind, int width, const uint8_t* data, Py_ssize_t stop, Py_ssize_t* at, int64_t* value
+) noexcept nogil:
+    """Read an integer of a fixed width."""
+    if at[0] < 0 or at[0] > stop or width > stop - at[0]:
+        return False
+    value[0] = integer(kind, data + at[0])
+    at[0] += width
+    return True
 
 
 cdef inline bint is_ascii(const uint8_t* p, Py_ssize_t size) noexcept nogil:

@@ -83,6 +83,9 @@ static inline PyObject *kwire_new_struct(PyTypeObject *cls) {
     if (!made) return PyErr_NoMemory();
     while (slot < end) *slot++ = NULL;
     return PyObject_Init(made, cls); }
+static void kwire_inherit_next(PyTypeObject *cls, PyTypeObject *base) { cls->tp_iternext = base->tp_iternext; }
+/* A tuple of a subclass, such as a NamedTuple, whose items are still missing. */
+static inline PyObject *kwire_new_tuple(PyTypeObject *cls, Py_ssize_t size) { return cls->tp_alloc(cls, size); }
 static int kwire_long_value(PyObject *v, int64_t *value) {
     int overflow = 0;
     if (!PyLong_Check(v) || PyBool_Check(v)) return 0;

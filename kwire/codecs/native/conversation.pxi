@@ -43,12 +43,11 @@ cdef class ConversationState:
     cdef int64_t newest_id, answered_id
     cdef public bint tokens
     cdef public int client
-    cdef public object client_id, recogniser, general
-    cdef public ConnectionState connection
+    cdef public object client_id, recogniser, general, connection
     cdef public EndsState ends
     cdef public tuple readers
 
-    def __cinit__(self, recogniser=None, ConnectionState connection=None, int client=0, bytes head not None=b""):
+    def __cinit__(self, recogniser=None, connection=None, int client=0, bytes head not None=b""):
         cdef const uint8_t* p = address_of(head)
         cdef Py_ssize_t size = PyBytes_GET_SIZE(head)
         self.newest_id = self.answered_id = NONE
@@ -106,6 +105,14 @@ cdef class ConversationState:
             found.append((one.api, number_or_none(one.correlation_id)))
             index += 1
         return found
+
+    def position_of(self, int64_t correlation_id):
+        """Return how many awaited responses come before the one with a correlation id; -1 if none has it."""
+        cdef int index
+        for index in range(self.size):
+            if self.ring[(self.begin + index) % self.room].correlation_id == correlation_id:
+                return index
+        return -1
 
     def expect(self, int32_t api, correlation_id):
         """Add an awaited response; if there are too many, drop the oldest."""

@@ -14,10 +14,17 @@ cdef PyObject* read(Node* n, Cursor* c) except NULL:
         return read_struct(n, c)
     if n.kind == BYTES:
         size = length(n, c)
+        if c.view != NULL and n.is_records and size >= 0:
+            return part_of_view(c, take(c, size), size)
         return new_bytes(take(c, size), size) if size >= 0 else Py_NewRef(Py_None)
     if n.kind == NULLABLE_STRUCT:
         return read_struct(n.child, c) if present(n, c) else Py_NewRef(Py_None)
     return read_fixed(n.kind, take(c, n.width))
+
+
+cdef PyObject* part_of_view(Cursor* c, const uint8_t* p, Py_ssize_t size) except NULL:
+    part = (<object>c.view)[p - c.viewed:p - c.viewed + size]
+    return Py_NewRef(<PyObject*>part)
 
 
 cdef inline PyObject* read_fixed(int kind, const uint8_t* p) except NULL:

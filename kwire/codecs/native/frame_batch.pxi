@@ -167,27 +167,38 @@ cdef class FrameBatch:
         cdef Taken taken = Taken.__new__(Taken)
         cdef bint is_text = writer.is_text
         cdef int64_t day = -1
+        cdef Selection query = writer.selection
+        cdef int choice = SELECTED
+        cdef bint is_written
         if start < 0:
             raise IndexError("frames are counted from 0")
         apis = writer.apis
         begin(&o, NULL)
         self.walks += 1
         try:
-            while at < self.count and o.size < most:
+            while at < self.count and o.size < most and (query is None or query.shown < query.limit):
                 one = self.items + at
                 at += 1
                 if one.ends == NULL and type(<object>one.held) is not tuple:
                     writer.forget(<object>one.held)
-                else:
-                    taken.take(self, one, writer, apis, number)
-                    if taken.call is None or not (
-                        write_text(one, writer, taken, number, &day, &o) if is_text else write_json(one, writer, taken, number, &o)
-                    ):
-                        o.size, day = written, -1
-                        left += 1
-                        put_text(&o, writer.rest(self.captured(one), number, taken.connection, taken.header_of(one)))
-                    number += 1
-                    written = o.size
+                    continue
+                taken.take(self, one, writer, apis, number)
+                if query is not None and taken.call is not None:
+                    choice = select(one, writer, taken, number, query, &o)
+                is_written = choice != LEFT_TO_PYTHON and taken.call is not None
+                if is_written and choice == SELECTED and (query is None or not (query.counts or query.has_rows)):
+                    if is_text:
+                        is_written = write_text(one, writer, taken, number, &day, &o)
+                    else:
+                        is_written = write_json(one, writer, taken, number, &o)
+                if not is_written:
+                    o.size, day = written, -1
+                    left += 1
+                    put_text(&o, writer.rest(self.captured(one), number, taken.connection, taken.header_of(one)))
+                elif query is not None and choice == SELECTED:
+                    query.shown += 1
+                number += 1
+                written = o.size
             return at, number - first, text_in(&o), None
         except KeyboardInterrupt as interrupt:
             o.size = written
@@ -197,6 +208,39 @@ cdef class FrameBatch:
             taken_paths.lines_written += number - first - left
             taken_paths.lines_left += left
             release(&o)
+
+    def pass_over(self, writer, int64_t number):
+        """Pair frames as `lines` does, without their lines; `writer` reads those that change more than its pairing.
+
+        Args:
+            writer: a `CapturedLines` or a `JsonLines`.
+            number: the number of the first frame in the capture.
+
+        Returns:
+            The number of the next frame.
+        """
+        cdef Captured* one
+        cdef Py_ssize_t at
+        cdef Taken taken = Taken.__new__(Taken)
+        cdef KindState kind
+        cdef bint is_usual
+        apis = writer.apis
+        self.walks += 1
+        try:
+            for at in range(self.count):
+                one = self.items + at
+                if one.ends == NULL and type(<object>one.held) is not tuple:
+                    writer.forget(<object>one.held)
+                    continue
+                taken.take(self, one, writer, apis, number)
+                kind = None if taken.call is None else kind_of(one, writer, taken.call)
+                is_usual = kind is not None and kind.body_start(bytes_of_frame(one), one.size)
+                if not is_usual or (one.asked and not same_client(taken.connection.call, kind.call)):
+                    writer.rest(self.captured(one), number, taken.connection, taken.header_of(one))
+                number += 1
+        finally:
+            self.walks -= 1
+        return number
 
     def tally(self, tally, int64_t number, double width):
         """Count frames for a report; `tally` counts the unusual ones.
@@ -214,7 +258,7 @@ cdef class FrameBatch:
         cdef Py_ssize_t at
         cdef Taken taken = Taken.__new__(Taken)
         cdef list kinds = []
-        cdef dict ends = {}
+        cdef dict ends = {}, errors = {}
         cdef tuple spans = ({}, {})
         cdef int64_t span, newest = 0
         cdef int64_t[2] seen = [0, 0]
@@ -227,7 +271,7 @@ cdef class FrameBatch:
                     tally.forget(<object>one.held)
                     continue
                 taken.take(self, one, tally, apis, number)
-                if taken.call is not None and tallied(one, tally, taken, number, kinds):
+                if taken.call is not None and tallied(one, tally, taken, number, kinds, errors):
                     ends[<object>one.ends] = ends.get(<object>one.ends, 0) + 1
                     span = <int64_t>floor(<double>(<object>one.now / BILLION) / width)
                     if span != newest:  # most frames are in the span of the frame before; objects took 10 % of the time
@@ -236,22 +280,26 @@ cdef class FrameBatch:
                     seen[one.asked] += 1
                     taken_paths.frames_counted += 1
                 else:
+                    if errors:  # in the order of frames
+                        tally.add_errors(errors)
+                        errors = {}
                     tally.rest(self.captured(one), number, taken.connection, taken.header_of(one))
                     taken_paths.frames_left += 1
                 number += 1
         finally:
             self.walks -= 1
         add_to_spans(spans, newest, seen)
+        tally.add_errors(errors)
         return number, kinds, ends, spans
 
-    def add_rows(self, pairing, dict connections not None, FrameRows rows not None):
+    def add_rows(self, pairing, dict connections not None, FrameRows rows):
         """Add the rows of frames.
 
         Args:
             pairing: has `take(captured)`, which adds the rows of an unusual frame, and `begin(ends, nanoseconds)`,
                 which creates a connection at its first frame.
             connections: number -> connection.
-            rows: receives the rows.
+            rows: receives the rows; None only to pair the frames.
         """
         cdef Captured* one
         cdef Py_ssize_t at
@@ -282,7 +330,7 @@ cdef class FrameBatch:
                     taken_paths.rows_left += 1
                     continue
                 taken_paths.rows_added += 1
-                if call.api.asks if one.asked else call.api.answers:
+                if rows is not None and (call.api.asks if one.asked else call.api.answers):
                     rows.put(self, one, connection, call)
         finally:
             self.walks -= 1

@@ -29,16 +29,15 @@ cdef class FrameCount:
         self.is_listed = False
 
 
-cdef bint tallied(const Captured* one, tally, Taken taken, int64_t number, list kinds) except -1:
-    """Count a frame for a report; return False if its body must be decoded first."""
+cdef bint tallied(const Captured* one, tally, Taken taken, int64_t number, list kinds, dict errors) except -1:
+    """Count a frame for a report, and its errors in `errors`; return False if its body must be decoded first."""
     cdef const uint8_t* p = bytes_of_frame(one)
     cdef KindState kind = kind_of(one, tally, taken.call)
     cdef Py_ssize_t start
-    cdef Facts facts
     if kind is None or kind.facts is None or one.now == NONE:
         return False
     start = kind.body_start(p, one.size)
-    if not start or not kind.facts.find(p + start, one.size - start, &facts):
+    if not start or not kind.facts.find(p + start, one.size - start, &taken.facts):
         return False
     if not kind.count:
         kinds.append(kind)
@@ -49,9 +48,30 @@ cdef bint tallied(const Captured* one, tally, Taken taken, int64_t number, list 
         return True
     if taken.asked.now != NONE:
         kind.times.append(latency_of(&taken.asked, <double>(<object>one.now / BILLION)))
-    if facts.has_error:
-        tally.add_errors(kind, copied(p, one.size, start, one.size), number, one.offset)
+    if taken.facts.error_count:
+        add_errors(tally, kind, &taken.facts, number, one.offset, errors)
     return True
+
+
+cdef int add_errors(tally, KindState kind, const Facts* found, int64_t number, int64_t offset, dict errors) except -1:
+    """Count error codes by their keys: number, and position of the first."""
+    cdef Py_ssize_t i = 0, count
+    cdef PyObject* known
+    cdef object key, place
+    while i < found.error_count:
+        count = i
+        while count < found.error_count and same_error(&found.errors[i], &found.errors[count]):
+            count += 1
+        key = tally.error_key(kind, found.errors[i].field, found.errors[i].code)
+        known = PyDict_GetItemWithError(errors, key)
+        place = (number, offset) if known == NULL else (<tuple><object>known)[1]
+        errors[key] = count - i + (0 if known == NULL else (<tuple><object>known)[0]), place
+        i = count
+    return 0
+
+
+cdef inline bint same_error(const FoundError* one, const FoundError* other) noexcept:
+    return one.field == other.field and one.code == other.code
 
 
 cdef int add_to_spans(tuple spans, int64_t span, int64_t* counts) except -1:

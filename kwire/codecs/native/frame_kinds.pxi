@@ -9,10 +9,12 @@ cdef class KindState:
     cdef public bint is_request, tagged
     cdef public bytes front, back
     cdef public NodeTable table
-    cdef public BodyFacts facts
+    cdef public BodyFacts facts, learns
     cdef public int64_t count, size
     cdef public list times
     cdef public tuple order
+    cdef public object test, row
+    cdef public bint reads_body
 
     cdef Py_ssize_t body_start(self, const uint8_t* p, Py_ssize_t size):
         """Return where the body of a frame starts; 0 if its header is incomplete or has tagged fields."""
@@ -41,6 +43,13 @@ cdef class Taken:
     cdef CallState call            # None if the frame must be decoded in full
     cdef object header             # from `Connection.pair`; None if that was not called
     cdef Asked asked               # the request of a response, without references
+    cdef Facts facts               # of a body that was read
+
+    def __cinit__(self):
+        begin_facts(&self.facts)
+
+    def __dealloc__(self):
+        release_facts(&self.facts)
 
     cdef int take(self, FrameBatch batch, const Captured* one, reader, apis, int64_t number) except -1:
         """Add a frame with its number in the capture."""

@@ -25,7 +25,7 @@ cdef bint write_json(const Captured* one, writer, Taken taken, int64_t number, O
     put_bytes(o, kind.front)
     put_decimal(o, int32_at(p, one.size, 8 if one.asked else 4))
     put_bytes(o, kind.back)
-    if not write_body(kind, p + start, one.size - start, o):
+    if not write_body(kind, &taken.facts, p + start, one.size - start, o):
         body = writer.body_text(kind, copied(p, one.size, start, one.size))
         if body is None:
             return False
@@ -55,21 +55,13 @@ cdef bint write_text(const Captured* one, writer, Taken taken, int64_t number, i
     """Write the text line of a request or response; False if its body must be decoded."""
     cdef KindState kind = kind_of(one, writer, taken.call)
     cdef const uint8_t* p = bytes_of_frame(one)
-    cdef Py_ssize_t start = 0, line
-    cdef Facts facts
-    cdef object words = None
+    cdef Py_ssize_t start = 0, line, width
     cdef double time
     cdef int64_t seconds, micros
     if kind is not None and kind.facts is not None and one.now >= 0:
         start = kind.body_start(p, one.size)
-    if not start or not kind.facts.find(p + start, one.size - start, &facts):
+    if not start or not kind.facts.find(p + start, one.size - start, &taken.facts):
         return False
-    if facts.has_error or facts.count > MOST_TOPICS:
-        words = writer.read(kind, copied(p, one.size, start, one.size))
-        if words is None:
-            return False
-    elif facts.count and (facts.count > 1 or facts.topics[0].id != NULL):
-        words = "", writer.topics([(topic_id(&facts.topics[i]), topic_name(&facts.topics[i])) for i in range(facts.count)])
     meet(one, writer, taken.connection, kind, start)
     time = <double>(<object>one.now / BILLION)
     seconds, micros = <int64_t>floor(time), <int64_t>rint((time - floor(time)) * 1e6)  # as datetime's
@@ -87,8 +79,9 @@ cdef bint write_text(const Captured* one, writer, Taken taken, int64_t number, i
     put(o, b" ", 1)
     put_padded(one.size, 0, 5, True, o)
     put(o, b" B", 2)
-    write_words(one, writer, taken, kind, &facts, words, time, o)
-    finish_line(writer, line, o)
+    width = min(<Py_ssize_t>writer.width, PY_SSIZE_T_MAX >> 4)
+    write_words(one, writer, taken, kind, time, line + 4 * width, o)
+    finish_line(writer, line, width, o)
     return True
 
 
@@ -126,57 +119,31 @@ cdef int put_padded(int64_t value, uint8_t sign, int width, bint right, Output* 
     return 0
 
 
-cdef int write_words(
-    const Captured* one, writer, Taken taken, KindState kind, const Facts* facts, object words, double time, Output* o
-) except -1:
-    """Write the optional words of a line, in the order of its kind."""
-    cdef bytes order = kind.order[facts.has_error and not one.asked]
-    cdef Py_ssize_t start
-    cdef uint8_t word
-    for word in order:
-        start = o.size
-        put(o, b"  ", 2)
-        if word == c'E':
-            put_text(o, words[0])
-        elif word == c'L':
-            put_text(o, writer.link(
-                latency_of(&taken.asked, time) if taken.asked.now != NONE else None,
-                taken.asked.frame if taken.asked.frame >= 0 else None,
-            ))
-        elif word == c'C':
-            put_bytes(o, kind.back)
-        elif words is not None:
-            put_text(o, words[1])
-        elif facts.count:
-            put(o, facts.topics[0].name, facts.topics[0].size)
-        if o.size == start + 2:
-            o.size = start
-    return 0
-
-
-cdef int finish_line(writer, Py_ssize_t start, Output* o) except -1:
-    """End a line; its writer shortens one that is too wide, and escapes one that is not printable ASCII."""
+cdef int finish_line(writer, Py_ssize_t start, Py_ssize_t width, Output* o) except -1:
+    """End a line, and shorten one that is too wide; its writer escapes one that is not printable ASCII."""
     cdef bint is_plain = True
     cdef Py_ssize_t i
     while o.size > start and o.data[o.size - 1] == c' ':
         o.size -= 1
     for i in range(start, o.size):
         is_plain = is_plain and 32 <= o.data[i] < 127
-    if not is_plain or o.size - start > <Py_ssize_t>writer.width:
+    if not is_plain:
         line = text_of(o.data + start, o.size - start, b"surrogatepass")
         o.size = start
         put_text(o, writer.fit(line))
+    elif o.size - start > width:
+        o.size = start + max(width - 3, 1)
+        put(o, b"...", 3)
     put_bytes(o, writer.colour[1])
     put(o, b"\n", 1)
     return 0
 
 
-cdef bint write_body(KindState kind, const uint8_t* p, Py_ssize_t size, Output* o) except -1:
+cdef bint write_body(KindState kind, Facts* facts, const uint8_t* p, Py_ssize_t size, Output* o) except -1:
     """Write the JSON text of a body if all of it is printable ASCII; False if it was not written."""
     cdef Py_ssize_t start = o.size
     cdef Cursor c
-    cdef Facts facts
-    if kind.table is None or kind.facts is not None and not kind.facts.find(p, size, &facts):
+    if kind.table is None or kind.facts is not None and not kind.facts.find(p, size, facts):
         return False
     aim(&c, p, size)
     taken_paths.texts_begun += 1

@@ -20,14 +20,18 @@ cdef class NativeMethods:
                 self.table = path
         return self.table is not None
 
-    def decode(self, data, *, salvage=False):
+    def decode(self, data, *, salvage=False, records="bytes"):
         """Decode a body: see `kwire.Codec.decode`."""
         if type(data) is bytes and salvage is False and self.ready():
             try:
-                return self.table.message(<bytes>data)
+                if records == "bytes":
+                    return self.table.message(<bytes>data)
+                if records == "view":
+                    return self.table.decode_with_views(<bytes>data)
             except (Declined, UnicodeError):
-                pass
-        return super().decode(data, salvage=salvage)
+                pass  # so that an error that is raised has no context
+            return (<object>self)._decode_refused(data, records=records)
+        return super().decode(data, salvage=salvage, records=records)
 
     def encode(self, message):
         """Encode a message to a body: see `kwire.Codec.encode`."""
@@ -46,3 +50,30 @@ cdef class NativeMethods:
             except (Declined, UnicodeError):
                 pass
         return super().json_text(data, start)
+
+    def to_json(self, message):
+        """Convert a message to Kafka's JSON form: see `kwire.Codec.to_json`."""
+        if self.ready():
+            try:
+                return self.table.to_json(message, True)
+            except (Declined, UnicodeError):
+                pass
+        return super().to_json(message)
+
+    def jsonable(self, message):
+        """Return `to_json` without validation: see `kwire.Codec.jsonable`."""
+        if self.ready():
+            try:
+                return self.table.to_json(message, False)
+            except (Declined, UnicodeError):
+                pass
+        return super().jsonable(message)
+
+    def from_json(self, obj, *, defaults=False):
+        """Convert Kafka's JSON form to a message: see `kwire.Codec.from_json`."""
+        if self.ready():
+            try:
+                return self.table.from_json(obj, bool(defaults))
+            except (Declined, UnicodeError):
+                pass
+        return super().from_json(obj, defaults=defaults)

@@ -23,6 +23,7 @@ cdef struct Node:  # see `node_table.NodeRow`
     int width
     bint nullable
     bint tagged_marker
+    bint is_records
     Node* child
     int64_t least
     int64_t longest        # the maximum length
@@ -49,6 +50,7 @@ cdef struct Field:  # see `node_table.FieldRow`
     PyObject* default
     const char* key        # `,"jsonName":`
     Py_ssize_t key_size
+    PyObject* json_name
 
 
 cdef int know_trees() except -1:
@@ -80,7 +82,8 @@ cdef class NodeTable:
     cdef Node* nodes
     cdef Field* fields
     cdef int node_count, field_count
-    cdef tuple rows        # keeps the objects alive to which the table points
+    cdef tuple rows        # these keep the objects alive to which the table points
+    cdef list json_names
 
     def __cinit__(self, nodes, fields):
         cdef int i
@@ -97,8 +100,10 @@ cdef class NodeTable:
             raise MemoryError
         for i in range(self.node_count):
             self.set_node(&self.nodes[i], self.rows[0][i])
+        self.json_names = [sys.intern(msgspec.json.decode(row.key[1:len(row.key) - 1])) if row.key else "" for row in self.rows[1]]
         for i in range(self.field_count):
             self.set_field(&self.fields[i], self.rows[1][i])
+            self.fields[i].json_name = <PyObject*>self.json_names[i]
         for i in range(self.node_count):
             self.check_node(&self.nodes[i])
 
@@ -108,6 +113,7 @@ cdef class NodeTable:
 
     cdef int set_node(self, Node* n, row) except -1:
         n.kind, n.width, n.nullable, n.tagged_marker = KINDS[row.kind], row.width, row.nullable, row.tagged_marker
+        n.is_records = row.is_records
         n.least = row.least or LONGEST  # elements of 0 bytes: only a count of 0 is accepted, since no input bounds it
         n.longest = min(row.longest or LONGEST, 32767 if n.width == 2 else LONGEST)
         n.count, n.tags, n.absent = row.size, row.tags, row.absent
@@ -168,6 +174,20 @@ cdef class NodeTable:
         taken_paths.bodies_read += 1
         stand(&c, data, 0)
         c.seen = seen
+        message = owned(read(self.nodes, &c))
+        if c.at != c.end:
+            raise Declined
+        taken_paths.bodies_decoded += 1
+        return message
+
+    def decode_with_views(self, bytes data not None):
+        """Decode a body that fills all of the bytes; its records are memoryviews of them."""
+        cdef Cursor c
+        cdef Seen[SEEN] seen
+        view = memoryview(data)
+        taken_paths.bodies_read += 1
+        stand(&c, data, 0)
+        c.seen, c.view, c.viewed = seen, <PyObject*>view, address_of(data)
         message = owned(read(self.nodes, &c))
         if c.at != c.end:
             raise Declined
@@ -237,6 +257,22 @@ cdef class NodeTable:
         stand(&c, data, start)
         skip(self.nodes, &c)
         return place(&c, data)
+
+    def from_json(self, value, bint defaults):
+        """Return the message of a JSON form; `defaults` is whether missing fields have their defaults."""
+        return owned(struct_of(self.nodes, value, defaults))
+
+    def to_json(self, message, bint checked):
+        """Return the JSON form of a message; `checked` is whether it is refused if it cannot be encoded."""
+        cdef Output o
+        cdef Small small
+        if checked:
+            begin(&o, &small)
+            try:
+                write(self.nodes, <PyObject*>message, &o)
+            finally:
+                release(&o)
+        return plain_struct(self.nodes, message)
 
     def encode(self, message):
         """Encode a message."""

@@ -24,6 +24,7 @@ class NodeRow(NamedTuple):
         kind: the node type, as in the interpreter's `KINDS`; for an integer, its format code in `struct`.
         width: the size of a fixed-size value in bytes; for a length prefix 2 or 4, or 0 if it is compact.
         nullable: whether the length may be that of null.
+        is_records: whether bytes are record batches, which may be decoded as views.
         tagged_marker: whether this is a nullable struct in a tagged field, whose marker is a varint.
         child: the row of an array's element, or of a nullable struct's struct.
         least: the minimum size in bytes of what the length counts.
@@ -39,6 +40,7 @@ class NodeRow(NamedTuple):
     kind: str
     width: int = 0
     nullable: bool = False
+    is_records: bool = False
     tagged_marker: bool = False
     child: int = 0
     least: int = 1
@@ -99,7 +101,7 @@ class _TableRows:
         if kind is wire.String:
             return NodeRow("string", _width_of(node.length), node.nullable, longest=node.longest)
         if kind in (wire.Bytes, wire.Records):
-            return NodeRow("bytes", _width_of(node.length), node.nullable)
+            return NodeRow("bytes", _width_of(node.length), node.nullable, kind is wire.Records)
         if kind is wire.Array:
             child = self.add(node.element)
             return NodeRow("array", _width_of(node.length), node.nullable, child=child, least=node.element.least)

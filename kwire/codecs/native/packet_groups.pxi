@@ -1,4 +1,4 @@
-# Packets grouped by connection, for a shuffle (`kwire.arrow.scan.packet_scan`).
+# Packets grouped by connection, for a shuffle (`kwire.arrow.ranges.packet_scan`).
 
 cdef struct Grouped:           # a packet in its group
     Py_ssize_t place, size     # of its record

@@ -80,6 +80,28 @@ cdef class InFlight:
         one.now, one.frame = now, frame
         return 0
 
+    @property
+    def entries(self):
+        """The requests, from which `go_on` continues: as headers where they were created, else as tuples."""
+        cdef Asked* one
+        cdef list entries = []
+        cdef Py_ssize_t at
+        for at in range(self.size):
+            one = self.at(at)
+            if one.header != NULL:
+                entries.append(<object>one.header)
+            else:
+                entries.append((<object>one.call, one.correlation_id, number_or_none(one.now), one.frame))
+        return entries
+
+    def go_on(self, entries):
+        """Continue with the requests of another process."""
+        for entry in entries:
+            if type(entry) is tuple:
+                self.ask(<CallState?>entry[0], entry[1], none_or_number(entry[2]), entry[3])
+            else:
+                self.append(entry)
+
     def append(self, header):
         """Add a request."""
         cdef int64_t correlation_id = none_or_number(header.correlation_id)

@@ -1,4 +1,4 @@
-"""The state of TCP streams and Kafka connections, which the fast path of captures shares with the general path.
+"""The state of Kafka connections, which the fast path of captures shares with the general path.
 
 These are classes of the native engine, or plain classes with the same attributes if another engine is used.
 """
@@ -14,7 +14,6 @@ from .engine_choice import ENGINE
 if TYPE_CHECKING or ENGINE == "native":
     from ._engine import NO_CALLS as NO_CALLS
     from ._engine import CallState as CallState
-    from ._engine import ConnectionState as ConnectionState
     from ._engine import ConversationState as ConversationState
     from ._engine import EndsState as EndsState
     from ._engine import FrameBatch as FrameBatch
@@ -24,8 +23,7 @@ if TYPE_CHECKING or ENGINE == "native":
     from ._engine import InFlight as InFlight
     from ._engine import KindState as KindState
     from ._engine import PairingState as PairingState
-    from ._engine import ReassemblerState as ReassemblerState
-    from ._engine import StreamState as StreamState
+    from ._engine import Selection as Selection
 else:
 
     class _State:
@@ -47,6 +45,15 @@ else:
         def __init__(self) -> None:
             super().__init__(maxlen=65536)
 
+        @property
+        def entries(self) -> list[Any]:
+            """The headers, from which `go_on` continues."""
+            return list(self)
+
+        def go_on(self, entries: list[Any]) -> None:
+            """Continue with the requests of another process."""
+            self.extend(entries)
+
     class CallState(_State):
         """The common part of requests."""
 
@@ -67,6 +74,13 @@ else:
     class KindState:
         """The requests or the responses of a call."""
 
+    class Selection(_State):
+        """The query of a writer."""
+
+        def _make_state(self, *arguments: Any, **named: Any) -> None:
+            self.decodes = self.counts = self.has_rows = False
+            self.shown, self.limit = 0, 1 << 62
+
     class FrameCount:
         """Counts of the frames of one call."""
 
@@ -84,6 +98,16 @@ else:
             """Pass all frames to the pairing, which adds the rows."""
             for item in self:
                 pairing.take(item)
+
+        def pass_over(self, writer: Any, number: int) -> int:
+            """Pass all frames to the writer, whose lines are not used."""
+            for item in self:
+                if type(item) is tuple:
+                    writer.rest(item, number, None, None)
+                    number += 1
+                else:
+                    writer.forget(item)
+            return number
 
         def count_frames(self, counter: Any) -> tuple[int, int, list[FrameCount]]:
             """Pass all frames to the counter."""
@@ -185,60 +209,6 @@ else:
             self.limit, self.least, self._buffer = limit, least, bytearray()
             self.missing = self.passed = self._start = self._count = 0
 
-    class StreamState(_State):
-        """The state of one direction of a TCP connection."""
-
-        def _make_state(self, side: int) -> None:
-            self.side = side
-            self.position = 0
-            self.held = 0
-            self.sent = 0
-            self.pieces = []
-            self.begun = self.late = self.finished = self.opened = False
-            self.sequence = self.first = self.acked = self.excused = self.end = None
-            self.peer = self.connection = None
-
-    class ConnectionState(_State):
-        """A TCP connection."""
-
-        def _make_state(self, number: int, key: bytes, half: Any = None) -> None:
-            self.number = number
-            self.key = key
-            self.newest = 0
-            self.packets = 0
-            self.calm = self.closed = False
-            self.last = self.opener = self.halves = None
-            self.unseen = -1, -1
-            if half is not None:
-                self.halves = first_half, second_half = half(0), half(1)
-                first_half.peer = second_half
-                second_half.peer = first_half
-                first_half.connection = second_half.connection = self
-
-        def release(self) -> None:
-            """Break reference cycles, so that both halves are freed immediately instead of by the garbage collector."""
-            for half in self.halves:
-                half.peer = half.connection = None
-
-    class ReassemblerState(_State):
-        """All TCP connections of a capture."""
-
-        def _make_state(self, *_: Any, **__: Any) -> None:
-            self.count = self.packets = self.read = 0
-            self.known = {}
-            self.open = {}
-            self.stuck = {}
-            self.closing = {}
-
-        def add(self, key: bytes) -> Any:
-            """Add a connection; `key` is the key of its first segment."""
-            size = (len(key) - 4) // 2
-            connection = self.open[self.count] = self.connection_class(self.count, key, self.half_class)
-            self.count += 1
-            self.known[key[size : 2 * size] + key[:size] + key[-2:] + key[-4:-2]] = connection.halves[1]
-            self.known[key] = connection.halves[0]
-            return connection
-
     class EndsState(_State):
         """The connection on which a frame arrived."""
 
@@ -284,6 +254,10 @@ else:
         def expected(self, count: int) -> list[tuple[int, int | None]]:
             """Return the api and correlation id of the next responses."""
             return list(islice(self._expected, count))
+
+        def position_of(self, correlation_id: int) -> int:
+            """Return how many awaited responses come before the one with a correlation id; -1 if none has it."""
+            return next((index for index, (_, awaited) in enumerate(self._expected) if awaited == correlation_id), -1)
 
         def expect(self, api: int, correlation_id: int | None) -> None:
             """Add an awaited response."""

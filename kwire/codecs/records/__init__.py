@@ -8,7 +8,8 @@ from ..compression.compression_types import LIMIT
 from .batch_builder import build_batch
 from .batch_parser import Batches, parse_records
 from .record import Record, RecordHeader, UndecodableRecords
-from .record_batch import RecordBatch, RecordIterator
+from .record_batch import RecordBatch
+from .record_iterator import RecordIterator
 
 __all__ = [
     "LIMIT",

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
+from struct import error as PackingError  # noqa: N812
 from typing import Any, NoReturn, TypedDict, Unpack
 from zlib import crc32
 
 import msgspec
 
 from ...errors import EncodeError, NotInVersion, OutOfRange, WrongType, excerpt
+from .. import native
 from ..compression.compression_types import NAMES, deflate
 from ..wire import INT8, INT16, INT32, INT64, UINT32, Integer, Writer
 from ..wire.java_integers import wrap_int64
@@ -16,6 +18,7 @@ from ..wire.varints import unsigned_varint
 from .crc32c import crc32c
 from .record import Record, RecordHeader
 from .record_layouts import (
+    BATCH,
     CHECKED_FROM,
     COMPRESSION,
     CONTROL,
@@ -26,6 +29,7 @@ from .record_layouts import (
     MESSAGES,
     RECORD,
     TRANSACTIONAL,
+    UP_TO_MAGIC,
     MessageFields,
     RecordFields,
 )
@@ -47,6 +51,22 @@ _ONLY_MAGIC_2 = {
     "is_control": False,
     "delete_horizon": None,
 }
+# The header of magic 2, for errors about its numbers.
+_HEADER = (
+    ("base_offset", INT64),
+    ("length", INT32),
+    ("partition_leader_epoch", INT32),
+    ("magic", INT8),
+    ("crc", UINT32),
+    ("attributes", INT16),
+    ("last_offset_delta", INT32),
+    ("base_timestamp", INT64),
+    ("max_timestamp", INT64),
+    ("producer_id", INT64),
+    ("producer_epoch", INT16),
+    ("base_sequence", INT32),
+    ("record_count", INT32),
+)
 # Fields of the wrapper message of magic 0 and 1.
 _ONLY_AROUND = dict.fromkeys(("base_offset", "last_offset", "max_timestamp"))
 
@@ -89,8 +109,8 @@ class BatchPlan(msgspec.Struct, frozen=True, kw_only=True):
     delete_horizon: int | None = None
     attributes: int = 0
 
-    def check(self) -> BatchPlan:
-        """Return the plan; raise an EncodeError for an invalid one."""
+    def check_options(self, given: Collection[str]) -> None:
+        """Raise an EncodeError for an invalid option; `given` are the names of those that are no defaults."""
         if self.magic not in (0, 1, 2):
             self.wrong("0, 1 or 2", self.magic, "magic")
         names = NAMES if self.magic == 2 else NAMES[:4]
@@ -99,15 +119,15 @@ class BatchPlan(msgspec.Struct, frozen=True, kw_only=True):
         types = _TIMESTAMP_TYPES[min(self.magic, 1)]
         if self.timestamp_type not in types:
             self.wrong(" or ".join(types), self.timestamp_type, "timestamp_type")
-        for name in _NUMBERS + _NUMBERS_OR_NONE:
+        for name in _NUMBERS + _NUMBERS_OR_NONE if given else ():
             value = getattr(self, name)
             if value is not None or name in _NUMBERS:
                 self._check_number(value, name)
+
+    def check_records(self) -> None:
+        """Raise an EncodeError for an invalid record."""
         for index, record in enumerate(self.records):
             self._check_record(record, index)
-        if self.magic < 2:
-            self._check_lost()
-        return self
 
     def _check_record(self, record: Any, index: int) -> None:
         if type(record) is not Record:
@@ -122,7 +142,8 @@ class BatchPlan(msgspec.Struct, frozen=True, kw_only=True):
         if self.magic < 1 and record.timestamp != -1:
             self._lost(record.timestamp, 1, "records", index, "timestamp")
 
-    def _check_lost(self) -> None:
+    def check_lost(self) -> None:
+        """Raise an EncodeError for an option that messages of magic 0 and 1 would lose."""
         nones = _ONLY_MAGIC_2 if self.compression_id else _ONLY_MAGIC_2 | _ONLY_AROUND
         for name, none in nones.items():
             if getattr(self, name) != none:
@@ -214,8 +235,11 @@ class BatchPlan(msgspec.Struct, frozen=True, kw_only=True):
 
     def headers(self, index: int) -> tuple[RecordHeader, ...]:
         """Return the headers of a record; any pairs are accepted."""
+        given = self.records[index].headers
+        if not isinstance(given, Iterable):
+            self.wrong("pairs of a name and a value", given, "records", index, "headers")
         headers: list[RecordHeader] = []
-        for number, header in enumerate(self.records[index].headers):
+        for number, header in enumerate(given):
             if not isinstance(header, tuple | list) or len(header) != 2:
                 self.wrong("a name and a value", header, "records", index, "headers", number)
             headers.append(RecordHeader(*header))
@@ -253,32 +277,56 @@ def build_batch(
     """
     if isinstance(records, Record):
         raise TypeError("an iterable of records is needed, not one Record: [record]")
-    plan = BatchPlan(records=tuple(records), magic=magic, compression=compression, **fields).check()
+    plan = BatchPlan(records=tuple(records), magic=magic, compression=compression, **fields)
+    plan.check_options(fields)
     return _build_batch(plan) if magic == 2 else _build_message_set(plan)
 
 
 def _build_batch(plan: BatchPlan) -> bytes:
-    base_timestamp = plan.first_timestamp()
-    body = b"".join(_build_record(plan, index, base_timestamp) for index in range(len(plan.records)))
+    base = plan.base_timestamp if plan.delete_horizon is None else plan.delete_horizon
+    built = native.build_records(plan.records, plan.base_offset, base) if native.ENGINE == "native" else None
+    if built is None:
+        plan.check_records()
+        base_timestamp = plan.first_timestamp()
+        body = b"".join(_build_record(plan, index, base_timestamp) for index in range(len(plan.records)))
+        built = body, plan.first_offset, plan.end_offset, base_timestamp, plan.highest_timestamp()
+    body, first_offset, end_offset, base_timestamp, highest = built
+    if plan.last_offset is not None:
+        end_offset = plan.last_offset
+    if plan.max_timestamp is not None:
+        highest = plan.max_timestamp
     if plan.compression_id and body:  # an empty batch consists of the header only
         body = deflate(plan.compression, body)
+    numbers = (
+        first_offset,
+        len(body) + LEAST_LENGTH[2],
+        plan.partition_leader_epoch,
+        2,
+        0,  # the checksum, which covers what follows it
+        plan.bits(),
+        wrap_int64(end_offset - first_offset),
+        base_timestamp,
+        highest,
+        plan.producer_id,
+        plan.producer_epoch,
+        plan.base_sequence,
+        len(plan.records),
+    )
+    try:
+        header = BATCH.pack(*numbers)
+    except PackingError:
+        _refuse_header(plan, numbers)
+    checked = header[CHECKED_FROM[2] :]
+    crc = crc32c(body, crc32c(checked)).to_bytes(4, "big")
+    return b"".join((header[:UP_TO_MAGIC], crc, checked, body))
+
+
+def _refuse_header(plan: BatchPlan, numbers: tuple[int, ...]) -> NoReturn:
+    """Raise the error for the number of a header that does not fit."""
     writer = plan.writer()
-    writer.child("base_offset", INT64, plan.first_offset)
-    writer.child("length", INT32, len(body) + LEAST_LENGTH[2])
-    writer.child("partition_leader_epoch", INT32, plan.partition_leader_epoch)
-    writer.child("magic", INT8, 2)
-    writer.child("crc", UINT32, 0)
-    writer.child("attributes", INT16, plan.bits())
-    writer.child("last_offset_delta", INT32, wrap_int64(plan.end_offset - plan.first_offset))
-    writer.child("base_timestamp", INT64, base_timestamp)
-    writer.child("max_timestamp", INT64, plan.highest_timestamp())
-    writer.child("producer_id", INT64, plan.producer_id)
-    writer.child("producer_epoch", INT16, plan.producer_epoch)
-    writer.child("base_sequence", INT32, plan.base_sequence)
-    writer.child("record_count", INT32, len(plan.records))
-    checked = bytes(writer.out[CHECKED_FROM[2] :]) + body
-    writer.out[17 : CHECKED_FROM[2]] = crc32c(checked).to_bytes(4, "big")
-    return bytes(writer.out[: CHECKED_FROM[2]]) + checked
+    for (name, node), number in zip(_HEADER, numbers, strict=True):
+        writer.child(name, node, number)
+    raise AssertionError("the header fits")
 
 
 def _build_record(plan: BatchPlan, index: int, base_timestamp: int) -> bytes:
@@ -299,6 +347,31 @@ def _build_record(plan: BatchPlan, index: int, base_timestamp: int) -> bytes:
 
 def _build_message_set(plan: BatchPlan) -> bytes:
     """Build consecutive messages; to compress them, put them into a wrapper message."""
+    built = _build_messages_natively(plan) if native.ENGINE == "native" else None
+    if built is None:
+        plan.check_records()
+    plan.check_lost()
+    body, highest = (_build_messages(plan), plan.highest_timestamp()) if built is None else built
+    if not plan.compression_id:
+        return body
+    if plan.max_timestamp is not None:
+        highest = plan.max_timestamp
+    value = deflate(plan.compression, body, magic=plan.magic)
+    return _build_message(plan, plan.end_offset, plan.bits(), MessageFields(None, value, highest))
+
+
+def _build_messages_natively(plan: BatchPlan) -> tuple[bytes, int] | None:
+    if not all(type(record) is Record for record in plan.records[:1]):
+        return None
+    relative = plan.first_offset if plan.compression_id and plan.magic else 0
+    bits = LOG_APPEND_TIME if plan.has_append_time else 0
+    mask = ~_NAMED_BITS[plan.magic]
+    return native.build_messages(
+        plan.records, plan.magic, relative, bool(plan.compression_id), plan.attributes, mask, bits
+    )
+
+
+def _build_messages(plan: BatchPlan) -> bytes:
     relative = plan.first_offset if plan.compression_id and plan.magic else 0
     messages = []
     for index, record in enumerate(plan.records):
@@ -306,11 +379,7 @@ def _build_message_set(plan: BatchPlan) -> bytes:
         fields = MessageFields(record.key, record.value, timestamp)
         bits = plan.bits(record.attributes, inside=True)
         messages.append(_build_message(plan, record.offset - relative, bits, fields, "records", index))
-    body = b"".join(messages)
-    if not plan.compression_id:
-        return body
-    value = deflate(plan.compression, body, magic=plan.magic)
-    return _build_message(plan, plan.end_offset, plan.bits(), MessageFields(None, value, plan.highest_timestamp()))
+    return b"".join(messages)
 
 
 def _build_message(plan: BatchPlan, offset: int, bits: int, fields: MessageFields, *path: str | int) -> bytes:

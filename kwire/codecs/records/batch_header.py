@@ -9,7 +9,7 @@ from ..compression.compression_types import name_of
 from .record_layouts import COMPRESSION, CONTROL, DELETE_HORIZON, LOG_APPEND_TIME, TRANSACTIONAL
 
 
-class BatchHeader(msgspec.Struct, frozen=True, kw_only=True):
+class BatchHeader(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """The header and the bytes of a batch; `RecordBatch` adds the records, and describes the attributes."""
 
     base_offset: int | None

@@ -2,23 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, Generic, Literal, NoReturn, overload
 from zlib import crc32
 
 import msgspec
 
 from ...errors import BadBatchLength, BadChecksum, BadLength, CutBatch, DecodeError, UnknownMagic
+from .. import native
 from ..wire import bytes_of
 from ..wire.java_integers import wrap_int64
 from .crc32c import crc32c, hex32
 from .located_reader import LocatedReader
-from .record import UndecodableRecords
-from .record_batch import Item, RecordBatch
+from .record import Record, RecordHeader, UndecodableRecords
+from .record_batch import RecordBatch
+from .record_iterator import Item, RecordIterator
 from .record_layouts import BATCH, CHECKED_FROM, COMPRESSION, LEAST_LENGTH, LOG_OVERHEAD, MESSAGE, UP_TO_MAGIC, magic_at
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from typing_extensions import Buffer
+
+if TYPE_CHECKING or native.ENGINE == "native":
+    from ..native import BatchCursor
+else:
+    from .python_cursors import BatchCursor
 
 LARGEST_BATCH = 2**31 - 1  # bytes of a batch
 
@@ -66,7 +74,7 @@ def read_message_header(data: bytes, position: int, index: int) -> RecordBatch:
     )
 
 
-class Batches(Generic[Item]):
+class Batches(BatchCursor, Generic[Item]):
     """An iterator over the batches in some bytes; created by `parse_records`.
 
     Attributes:
@@ -74,21 +82,18 @@ class Batches(Generic[Item]):
         faults: a `CutBatch` if `rest` is not empty. Faults of one batch are in that batch.
     """
 
-    def __init__(self, data: bytes, *, salvage: bool, may_be_cut: bool, check_crcs: bool) -> None:
-        self.rest: bytes = b""
-        self.faults: list[DecodeError] = []
-        self._data = data
-        self._at = 0
-        self._index = 0
-        self._salvage = salvage
-        self._may_be_cut = may_be_cut
-        self._check_crcs = check_crcs
+    __slots__ = ()
 
-    def __iter__(self) -> Iterator[Item]:
-        return self
+    if TYPE_CHECKING:
+        rest: bytes
+        faults: list[DecodeError]
 
-    def __next__(self) -> Item:
-        """Return the next batch; in strict mode raise its first fault."""
+        def __iter__(self) -> Iterator[Item]: ...
+
+        def __next__(self) -> Item: ...
+
+    def _next_generally(self) -> Item:
+        """Return the next batch, which the engine refuses; in strict mode raise its first fault."""
         start = self._at
         try:
             stop = self._stop(start)
@@ -156,6 +161,10 @@ class Batches(Generic[Item]):
         reader.refuse_field(field, kind, offset, **facts)
 
 
+if native.ENGINE == "native":
+    native.use_records(Record, RecordBatch, RecordHeader, Batches, RecordIterator)
+
+
 def read_whole(
     data: bytes, position: int = 0, index: int = 0, *, salvage: bool = False, check_crc: bool = True
 ) -> RecordBatch:
@@ -170,6 +179,10 @@ def read_whole(
     Raises:
         BadChecksum: the checksum is wrong, in strict mode; `partial` is the batch.
     """
+    if native.ENGINE == "native":
+        usual: RecordBatch | None = native.read_batch(data, position, index, check_crc)
+        if usual is not None:
+            return usual
     magic = data[16]
     batch = read_header(data, position, index) if magic == 2 else read_message_header(data, position, index)
     if not check_crc:
@@ -221,4 +234,4 @@ def parse_records(
     [(7, [Record(offset=7, timestamp=1700000000000, key=b'key', value=b'value', headers=(), attributes=0, \
 create_timestamp=None)])]
     """
-    return Batches(bytes_of(data), salvage=salvage, may_be_cut=may_be_cut, check_crcs=check_crcs)
+    return Batches(data if type(data) is bytes else bytes_of(data), salvage, may_be_cut, check_crcs)

@@ -1,9 +1,12 @@
-"""CRC32C (Castagnoli), the checksum of batches: by google-crc32c if it is installed, otherwise by a table."""
+"""CRC32C (Castagnoli), the checksum of batches: by the engine, by google-crc32c if it is installed, or by a table."""
 
 from __future__ import annotations
 
 from functools import cache
 from typing import Any
+
+from .. import native
+from ..native import ENGINE
 
 _MASK = 0xFFFFFFFF
 
@@ -17,24 +20,28 @@ def hex32(checksum: int) -> str:
     return f"{checksum:#010x}"
 
 
-def crc32c(data: bytes) -> int:
+def crc32c(data: bytes, crc: int = 0) -> int:
     """Return the CRC32C (Castagnoli) of bytes.
 
-    >>> hex(crc32c(b"123456789"))
-    '0xe3069283'
+    Args:
+        data: the bytes.
+        crc: the checksum of the bytes before them.
+
+    >>> hex(crc32c(b"123456789")), hex(crc32c(b"6789", crc32c(b"12345")))
+    ('0xe3069283', '0xe3069283')
     """
-    value: int = _find_fastest()(data)
+    value: int = _find_fastest()(data, crc)
     return value
 
 
-def crc32c_by_table(data: bytes) -> int:
+def crc32c_by_table(data: bytes, crc: int = 0) -> int:
     """Return the CRC32C of bytes, without any library.
 
     >>> hex(crc32c_by_table(b"123456789"))
     '0xe3069283'
     """
     table = _make_table()
-    crc = _MASK
+    crc ^= _MASK
     for byte in data:
         crc = table[(crc ^ byte) & 255] ^ crc >> 8
     return crc ^ _MASK
@@ -42,11 +49,13 @@ def crc32c_by_table(data: bytes) -> int:
 
 @cache
 def _find_fastest() -> Any:
+    if ENGINE == "native":
+        return native.crc32c
     try:
-        from google_crc32c import implementation, value
+        from google_crc32c import extend, implementation
     except ImportError:
         return crc32c_by_table
-    return crc32c_by_table if implementation == "python" else value
+    return crc32c_by_table if implementation == "python" else lambda data, crc: extend(crc, data)
 
 
 @cache

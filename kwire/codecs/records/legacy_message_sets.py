@@ -9,7 +9,9 @@ last record.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
 from struct import Struct as Packed
+from typing import Any
 from zlib import crc32
 
 from ...errors import (
@@ -34,17 +36,18 @@ LEAST = LEAST_LENGTH[0]
 _OFFSET_AND_SIZE = Packed(">qi")
 
 
-def read_message(walk: BatchWalk) -> Iterator[Record | UndecodableRecords]:
-    """Yield the record of a message of magic 0 or 1, or the records in a compressed message."""
+def read_message(walk: BatchWalk, cursor: Any) -> Iterator[Record | UndecodableRecords]:
+    """Yield the record of a message of magic 0 or 1, or the records in a compressed message, which a cursor reads."""
     reader = walk.reader(MESSAGE.size)
     if not walk.batch.compression_id:
+        cursor._close()
         yield walk.one(reader, 0, reader.end, 0, lambda inner: _read_record(walk, inner))
         return
     fields = _read_fields(reader, walk.batch.magic)
     if fields.value is None:
         reader.refuse_field("value", NullNotAllowed, reader.pos - 4, found=-1)
     _check_tail(reader)
-    yield from _read_set(walk, walk.open_inflated(fields.value, reader.pos - len(fields.value)))
+    yield from _read_set(walk, cursor, walk.open_inflated(fields.value, reader.pos - len(fields.value)))
 
 
 def _read_record(walk: BatchWalk, reader: LocatedReader) -> Record:
@@ -66,18 +69,22 @@ def _check_tail(reader: LocatedReader) -> None:
         reader.fault(TrailingBytes, reader.pos, have=len(rest), raw=rest)
 
 
-def _read_set(walk: BatchWalk, reader: LocatedReader) -> Iterator[Record | UndecodableRecords]:
+def _read_set(walk: BatchWalk, cursor: Any, reader: LocatedReader) -> Iterator[Record | UndecodableRecords]:
     """Read the messages of a message set. A truncated last message is ignored, as Kafka does."""
     base = _base_offset(walk, reader)
-    index = 0
-    while reader.pos < reader.end:
-        start = reader.pos
-        walk.stand(reader.data, start)
-        stop = _find_stop(reader, index)
-        if stop is None:
-            return
-        yield walk.one(reader, start, stop, index, lambda inner: _read_inner_record(walk, inner, base))
-        index += 1
+    cursor._open(reader.data, reader.pos, base)
+    while cursor._at < reader.end:
+        record = cursor._take()
+        if record is None:
+            reader.pos = cursor._at
+            walk.stand(reader.data, reader.pos)
+            stop = _find_stop(reader, cursor._index)
+            if stop is None:
+                return
+            read = partial(_read_inner_record, walk, base=base)
+            record = walk.one(reader, reader.pos, stop, cursor._index, read)
+            cursor._advance(stop)
+        yield record
 
 
 def _find_stop(reader: LocatedReader, index: int) -> int | None:
@@ -123,7 +130,7 @@ def _last_offset(data: bytes) -> int | None:
     return last
 
 
-def _read_inner_record(walk: BatchWalk, reader: LocatedReader, base: int) -> Record:
+def _read_inner_record(walk: BatchWalk, reader: LocatedReader, *, base: int) -> Record:
     batch = walk.batch
     start = reader.pos
     offset, _, crc, magic, attributes = MESSAGE.unpack_from(reader.data, start)

@@ -3,49 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any, Generic, Literal, TypeVar, overload
+from typing import Literal, overload
 
-from ...errors import DecodeError
 from .. import native
 from ..compression.compression_types import LIMIT
 from ..wire.java_integers import wrap_int32, wrap_int64
 from .batch_header import BatchHeader
 from .batch_walk import BatchWalk
-from .legacy_message_sets import read_message
 from .record import Record, UndecodableRecords
+from .record_iterator import RecordIterator
 from .record_layouts import BATCH
-from .record_reader import read_batch
-
-Item = TypeVar("Item", covariant=True)
 
 
-class RecordIterator(Generic[Item]):
-    """An iterator over the records of a batch; created by `RecordBatch.records`.
-
-    Attributes:
-        faults: the faults so far, with salvage only.
-    """
-
-    def __init__(self, batch: RecordBatch, *, salvage: bool, limit: int) -> None:
-        walk = BatchWalk(batch, salvage=salvage, limit=limit)
-        self.faults: list[DecodeError] = walk.faults
-        self._items = self._read(walk)
-
-    def __iter__(self) -> Iterator[Item]:
-        return self
-
-    def __next__(self) -> Item:
-        item: Item = next(self._items)
-        return item
-
-    def _read(self, walk: BatchWalk) -> Iterator[Any]:
-        try:
-            yield from (read_message if walk.batch.magic < 2 else read_batch)(walk)
-        except DecodeError as error:
-            yield walk.take_failure(walk.unread, error)
-
-
-class RecordBatch(BatchHeader, frozen=True, kw_only=True):
+class RecordBatch(BatchHeader, frozen=True, kw_only=True, gc=False):
     """The header of a batch, and its bytes.
 
     In magic 0 and 1 every message is a batch, and a compressed message contains other messages. Fields that these
@@ -124,17 +94,25 @@ class RecordBatch(BatchHeader, frozen=True, kw_only=True):
             yield record
 
     @overload
-    def records(self, *, salvage: Literal[False] = False, limit: int = LIMIT) -> RecordIterator[Record]: ...
+    def records(
+        self, *, salvage: Literal[False] = False, limit: int = LIMIT, views: bool = False
+    ) -> RecordIterator[Record]: ...
 
     @overload
-    def records(self, *, salvage: bool, limit: int = LIMIT) -> RecordIterator[Record | UndecodableRecords]: ...
+    def records(
+        self, *, salvage: bool, limit: int = LIMIT, views: bool = False
+    ) -> RecordIterator[Record | UndecodableRecords]: ...
 
-    def records(self, *, salvage: bool = False, limit: int = LIMIT) -> RecordIterator[Record | UndecodableRecords]:
+    def records(
+        self, *, salvage: bool = False, limit: int = LIMIT, views: bool = False
+    ) -> RecordIterator[Record | UndecodableRecords]:
         """Decompress and decode the records.
 
         Args:
             salvage: yield undecodable records too, and collect what Kafka tolerates as faults.
             limit: the maximum decompressed size of the records, in bytes.
+            views: give keys and values as memoryviews of the (decompressed) bytes, without copies. This is faster for
+                values of more than about 2 kB, and keeps all bytes of the batch in memory while a view exists.
 
         Returns:
             An iterator over the records. In strict mode it raises a DecodeError at the first fault; with salvage it
@@ -143,4 +121,4 @@ class RecordBatch(BatchHeader, frozen=True, kw_only=True):
         Raises:
             MissingExtra: the compression needs a library that is not installed; raised in salvage too.
         """
-        return RecordIterator(self, salvage=salvage, limit=limit)
+        return RecordIterator(self, salvage, limit, views)

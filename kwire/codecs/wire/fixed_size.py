@@ -20,6 +20,8 @@ class Integer(Number):
         self.struct: struct.Struct = struct.Struct(">" + code)
         self.least: int = self.struct.size
         bits = 8 * self.least
+        self.low: int
+        self.high: int
         self.low, self.high = (-(2 ** (bits - 1)), 2 ** (bits - 1) - 1) if code.islower() else (0, 2**bits - 1)
 
     def _parse(self, stream: Reader, context: Any, path: str) -> int:

@@ -95,6 +95,10 @@ class Records(Bytes):
 
     word = "records"
 
+    def _parse(self, stream: Reader, context: Any, path: str) -> Any:
+        raw = super()._parse(stream, context, path)
+        return raw if raw is None or not stream.views else memoryview(raw)
+
 
 def decode_malformed_text(raw: bytes) -> str:
     """Decode as Java does: each malformed part becomes one U+FFFD.

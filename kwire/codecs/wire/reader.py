@@ -37,7 +37,7 @@ class Reader:
     many times as long.
 
     `tagged` counts the known tagged fields around the position. `unwritable` collects the offsets of tags that Kafka
-    reads but cannot write; None means that they are refused.
+    reads but cannot write; None means that they are refused. With `views`, records are memoryviews.
     """
 
     __slots__ = (
@@ -52,6 +52,7 @@ class Reader:
         "tagged",
         "unwritable",
         "version",
+        "views",
     )
 
     def __init__(self, data: bytes, start: int = 0, *, salvage: bool = False) -> None:
@@ -66,6 +67,7 @@ class Reader:
         self.ahead: Callable[[Any], Elements] | None = None
         self.tagged: int = 0
         self.unwritable: set[int] | None = None
+        self.views: bool = False
 
     def take(self, count: int) -> bytes:
         """Return the next `count` bytes and advance; raise Truncated if there are fewer."""
@@ -89,7 +91,7 @@ class Reader:
         The fast path accepts only bytes that the reference path reads without faults or notes, so either may read the
         next element.
         """
-        if self.ahead is None or type(self.data) is not bytes:
+        if self.ahead is None or self.views or type(self.data) is not bytes:
             return None
         items_and_end = self.ahead(array)(self.data, self.pos, count)
         if items_and_end is None or items_and_end[1] > self.end:

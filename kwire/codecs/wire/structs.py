@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import cached_property
 from typing import Any, NamedTuple
 
 from ...errors import BadMarker, BadUnknownTags, DecodeError, NotInVersion, WrongType, excerpt
+from ...schema.message_classes import constructor_of
 from .construct_classes import Subconstruct
 from .fixed_size import INT8
 from .java_integers import wrap_int32
@@ -61,7 +63,7 @@ class Struct(Node):
         self.tagged: TaggedFields | None = tagged
         self.absent: tuple[Absent, ...] = tuple(absent)
 
-    @property
+    @cached_property
     def least(self) -> int:  # type: ignore[override]
         """The minimum size of a struct in bytes."""
         least: int = sum(field.subcon.least for field in self.fields)
@@ -85,7 +87,7 @@ class Struct(Node):
                 values[str(error.segments[depth])] = error.partial
             error.partial = values
             raise
-        return self.message_class(**values)
+        return constructor_of(self.message_class)(**values)
 
     def _build(self, obj: Any, stream: Writer, context: Any, path: str) -> None:
         if type(obj) is not self.message_class:

@@ -20,8 +20,8 @@ class UnsignedVarint(Number):
     def __init__(self, type_name: str, bits: int = 32) -> None:
         super().__init__()
         self.type_name = type_name
-        self.low = 0
-        self.high = 2**bits - 1
+        self.low: int = 0
+        self.high: int = 2**bits - 1
         self.longest: int = -(-bits // 7)
 
     def _parse(self, stream: Reader, context: Any, path: str) -> int:
@@ -58,8 +58,8 @@ class Varint(Number):
         super().__init__()
         self.type_name = type_name
         self.unsigned: UnsignedVarint = UnsignedVarint(type_name, bits)
-        self.low = -(2 ** (bits - 1))
-        self.high = 2 ** (bits - 1) - 1
+        self.low: int = -(2 ** (bits - 1))
+        self.high: int = 2 ** (bits - 1) - 1
 
     def _parse(self, stream: Reader, context: Any, path: str) -> int:
         value: int = self.unsigned._parse(stream, context, path)

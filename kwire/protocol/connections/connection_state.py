@@ -21,7 +21,7 @@ from .correlation_index import MOST_CANDIDATES, CorrelationIndex
 from .lost_bytes import PairingDoubt
 
 MOST_ASKED = 0xFFFF  # maximum number of requests of an authenticating client, counted by correlation ids
-MANY = 1024  # number of requests in flight above which a failed search builds an index of correlation ids
+MANY = 128  # number of requests in flight above which a failed search builds an index of correlation ids
 _NUMBERS = Struct(">ii").unpack_from
 INT32 = Struct(">i").unpack_from
 
@@ -31,7 +31,7 @@ class KafkaConnectionState(PairingState):
 
     __slots__ = ()
     apis: Apis
-    in_flight: deque[Header]  # or its native counterpart
+    in_flight: deque[Header]  # or its native counterpart, `InFlight`
     mechanism: str | None
     group: Hashable
     answers: Call | None
@@ -43,6 +43,33 @@ class KafkaConnectionState(PairingState):
 
     def __init__(self, catalog: Catalog | None = None, *, apis: Apis | None = None) -> None:
         self.apis = apis or Apis(catalog or catalog_for())
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Pickle the state from which another process continues."""
+        in_flight: Any = self.in_flight
+        facts = self.apis, in_flight.entries, self.answers, self.group, self.mechanism, self._doubt, self._ids
+        uses = self._client, self._known is NO_CALLS, self._calls is NO_CALLS
+        more = self.call, self.authenticating, self.expects_tokens, self.lossy, self.tokens
+        return new_connection, (type(self),), (*facts, *uses, *more, self._own_state)
+
+    def __setstate__(self, state: tuple[Any, ...]) -> None:
+        self.apis, entries, self.answers, self.group, self.mechanism, self._doubt, self._ids, *others = state
+        self._client, is_unknown, is_uncertain, self.call, self.authenticating, *others = others
+        self.expects_tokens, self.lossy, self.tokens, own = others
+        in_flight: Any = self.in_flight
+        in_flight.go_on(entries)
+        self._known = NO_CALLS if is_unknown else self.apis.calls(self._client, self.group)
+        self._calls = NO_CALLS if is_uncertain else self._known
+        self._own_state = own
+
+    @property
+    def _own_state(self) -> Any:
+        """What a subclass adds to the pickled state."""
+        return None
+
+    @_own_state.setter
+    def _own_state(self, state: Any) -> None:
+        pass
 
     @property
     def remembered(self) -> int:
@@ -179,6 +206,11 @@ class KafkaConnectionState(PairingState):
         self._client, self._known = client, self.apis.calls(client, self.group)
         if self._ids is None and not self.authenticating:
             self._calls = self._known
+
+
+def new_connection(cls: type[KafkaConnectionState]) -> KafkaConnectionState:
+    """Return a connection without its state, which unpickling then sets."""
+    return cls.__new__(cls)
 
 
 def is_whole(data: bytes) -> bool:

@@ -29,6 +29,15 @@ class Connections(Generic[C]):
         self._make = make
         self._connections: dict[object, C] = {}
 
+    @property
+    def state(self) -> dict[object, C]:
+        """All connections, by number or endpoints."""
+        return self._connections
+
+    def go_on(self, state: dict[object, C]) -> None:
+        """Continue with the connections of another table."""
+        self._connections = state
+
     def on(self, key: object, profile: str | None = None) -> C:
         """Return a connection by its number or its endpoints; create it if it is unknown."""
         connection = self._connections.get(key)
@@ -66,7 +75,9 @@ class Connections(Generic[C]):
         """Pass a frame to its connection; return the connection and the header."""
         source = frame.source
         data = frame.data
-        connection = self.on_frame(frame)
+        connection = None if frame.closed or frame.profile else self._connections.get(source.connection_key)
+        if connection is None:
+            connection = self.on_frame(frame)
         if frame.message is None or frame.version is None or not isinstance(frame.fault, CutShort | None):
             from_client = None if source.direction is None else source.direction == "request"
             header = connection.receive(data, from_client, source.time, frame.fault)

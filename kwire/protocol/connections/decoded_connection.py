@@ -29,6 +29,14 @@ class DecodedConnection(Connection):
         self.client: Client = NOBODY
         self._forwarded: dict[int, Any] | None = None
 
+    @property
+    def _own_state(self) -> Any:
+        return self.client, self._forwarded
+
+    @_own_state.setter
+    def _own_state(self, state: Any) -> None:
+        self.client, self._forwarded = state
+
     def meet(self, key: int | None, client_id: str | None, software: str = "") -> None:
         """Update the client from one of its requests.
 

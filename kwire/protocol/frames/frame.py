@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import msgspec
 
 from ...errors import DecodeError
+from ...runtime.former_dataclasses import was_dataclass
+from .broker_times import BrokerTimes
 
 
-@dataclass(frozen=True, slots=True)
-class Source:
+@was_dataclass
+class Source(msgspec.Struct, frozen=True):
     """The origin of a frame; fields that the container does not have are None.
 
     `frame` counts from 0. `offset` is in bytes from the start of the file, or with a `connection` from the start of the
@@ -36,14 +38,15 @@ class Source:
         return (self.client, self.broker) if self.connection is None else self.connection
 
 
-@dataclass(frozen=True, slots=True)
-class Frame:
+@was_dataclass
+class Frame(msgspec.Struct, frozen=True):
     """The bytes of one frame, including the size field.
 
     `message` and `version` are set if the container or the user declares the type of the frame: a message with its
     header, or with `bare` only its body. `profile` is the profile of the message's specs. `fault` is set if the
     container reports that these bytes are not a complete frame. `closed` has the numbers of connections that ended
-    since the previous frame.
+    since the previous frame. `broker_times` is set for a response from a broker's request log; if the log has no
+    response, for the request.
 
     >>> import kwire
     >>> frame = kwire.Frame(bytes.fromhex("0000000a 0012 0000 00000007 ffff"))
@@ -59,3 +62,4 @@ class Frame:
     profile: str | None = None
     fault: DecodeError | None = None
     closed: tuple[int, ...] = ()
+    broker_times: BrokerTimes | None = None

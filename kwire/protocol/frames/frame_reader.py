@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import suppress
+from typing import Any
 
 from ...codecs.native import FrameBuffer
 from ...codecs.wire import bytes_of
@@ -32,6 +33,12 @@ class FrameReader(FrameBuffer):
 
     __slots__ = ()
     # `_start` is the position of the next frame in `_buffer`, `_count` the number of returned frames.
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (self.limit, self.least), (self.missing, self.passed, self._start, self._count, self._buffer)
+
+    def __setstate__(self, state: tuple[Any, ...]) -> None:
+        self.missing, self.passed, self._start, self._count, self._buffer = state
 
     def feed(self, data: bytes | bytearray) -> FrameReader:
         """Add bytes. Iterate over the reader to get the complete frames."""

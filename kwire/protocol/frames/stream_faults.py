@@ -14,8 +14,9 @@ class NoFrame(DecodeError):
     """Bytes outside of frames. `count` is their number; None if unknown.
 
     Bytes are missing, but no complete frame failed to decode: Gap, BegunBefore, Fragment, LostPackets, CutRecord. Bytes
-    are not frames: PassedOver, Damaged, BrokenDump. The others: BareToken, NotKafka and its subclass Encrypted.
-    `CutShort`, a truncated frame, and `RequestNotCaptured` are faults of frames.
+    are not frames: PassedOver, Damaged, OddLine, BrokenDump. The others: BareToken, NotKafka and its subclass
+    Encrypted. Faults of frames are `CutShort`, a truncated frame, its subclass `BodyNotLogged`, and
+    `RequestNotCaptured`.
     """
 
     count: int | None = None
@@ -126,6 +127,14 @@ class Damaged(NoFrame):
     hint = "reading continues at the next record"
 
 
+class OddLine(NoFrame):
+    """A line of a request log that cannot be read; reading continues at the next line."""
+
+    code = "ODD_LINE"
+    problem = "a line of the log is not a request: {found}"
+    hint = "reading continues at the next line"
+
+
 class CutRecord(NoFrame):
     """The first bytes of a packet's record, or of another block, that the end of the capture truncates; `found` says of
     which, and how many bytes are missing.
@@ -158,6 +167,13 @@ class CutShort(Truncated):
 
     def __str__(self) -> str:
         return self.reason
+
+
+class BodyNotLogged(CutShort):
+    """The header of a frame of which a text log has no body that can be read back."""
+
+    code = "BODY_NOT_LOGGED"
+    problem = "the log has no body of this message that can be read back"
 
 
 class RequestNotCaptured(UnexpectedResponse):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable
 from contextlib import suppress
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ...codecs.message_codec import Codec, codec_in
 from ...codecs.native import CallState
@@ -13,8 +13,12 @@ from ...runtime.caches import once_attribute
 from ...schema.catalog import Catalog, catalog_for
 from ..frames.frame import Frame
 from .api_versions_downgrade import API_VERSIONS, REFUSED
+from .frame_tables import frame_table
 from .header_versions import header_version_for
 from .requests_without_response import list_prefixes
+
+if TYPE_CHECKING:
+    from ...codecs.native import FrameTable
 
 SASL_HANDSHAKE = 17
 SASL_AUTHENTICATE = 36
@@ -103,6 +107,21 @@ class Api:
     def response(self) -> Codec | None:
         """The codec of its responses; None if the api is unknown."""
         return self._codec("response")
+
+    @once_attribute
+    def request_frame(self) -> FrameTable | None:
+        """Reads requests in one call; None if they must be read in parts."""
+        return self._frame_of(self.request)
+
+    @once_attribute
+    def response_frame(self) -> FrameTable | None:
+        """Reads responses in one call; None if they must be read in parts."""
+        return self._frame_of(self.response)
+
+    def _frame_of(self, codec: Codec | None) -> FrameTable | None:
+        # The others contain tokens, requests, the client's software, or responses in version 0.
+        is_usual = self.key not in (API_VERSIONS, SASL_AUTHENTICATE, ENVELOPE) and self.message is None
+        return frame_table(self.catalog, codec) if is_usual and codec is not None else None
 
     def codec(self, is_request: bool | None) -> Codec | None:
         """Return the codec of one direction, or of the message that the container names."""
@@ -215,7 +234,7 @@ class Apis:
         return calls
 
     def get(self, number: int) -> Api | None:
-        """Return an api at a version; None if the catalog has no such request."""
+        """Return an api at a version; None if the catalog, or its release, has no such request."""
         api = self._known.get(number)
         if api is not None:
             return api
@@ -245,8 +264,9 @@ class Apis:
         return Api(key, version, None if spec is None else spec.api_name, self.catalog)
 
     def _ranges_of(self, key: int) -> tuple[tuple[int, int], ...]:
-        specs = (layer.find(key, "request", None, self.catalog.release) for layer in self.catalog.layers)
-        return tuple(span for spec in specs if spec is not None for span in spec.versions.ranges)
+        found = (layer.find(key, "request", None, self.catalog.release) for layer in self.catalog.layers)
+        specs = [spec for spec in found if spec is not None]
+        return tuple(span for spec in specs for span in spec.versions.meets(self.catalog.versions_of(spec)).ranges)
 
     def _find(self, number: int, key: int, version: int) -> Api:
         spec = self.catalog.find(key, "request", version)

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
+
+import msgspec
 
 from ... import messages
 from ...codecs.wire import INT32, Node, Reader, Writer
 from ...errors import DecodeError
+from ...runtime.former_dataclasses import was_dataclass
 from .versioned_message import codec_for
 
 
-@dataclass(frozen=True, slots=True)
-class StickyUserData:
+@was_dataclass
+class StickyUserData(msgspec.Struct, frozen=True):
     """`owned` holds `ConsumerProtocolAssignment.TopicPartition`s; `generation` is None in version 0."""
 
     owned: tuple[Any, ...] = ()
@@ -20,8 +22,8 @@ class StickyUserData:
     rest: bytes = b""
 
 
-@dataclass(frozen=True, slots=True)
-class CooperativeUserData:
+@was_dataclass
+class CooperativeUserData(msgspec.Struct, frozen=True):
     """`generation` is -1 before the first rebalance."""
 
     generation: int = -1
@@ -92,5 +94,5 @@ def _read_sticky(data: bytes, *, with_generation: bool) -> StickyUserData:
 
 def _list_owned() -> Node:
     """Return the first array of an assignment: owned partitions by topic have the same layout."""
-    node: Node = codec_for(messages.ConsumerProtocolAssignment.__name__, 0).schema.fields[0].subcon
+    node: Node = codec_for(messages.ConsumerProtocolAssignment.__name__, 0).tree.fields[0].subcon
     return node

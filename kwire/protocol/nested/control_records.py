@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import msgspec
 
 from ...codecs.wire import INT16, Reader
+from ...runtime.former_dataclasses import was_dataclass
 from .versioned_message import Embedded, body_of, read_embedded, read_newest, write_newest
 
 KEY = "ControlRecordTypeSchema"
@@ -21,8 +22,8 @@ VALUES: dict[int, str] = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class ControlRecord:
+@was_dataclass
+class ControlRecord(msgspec.Struct, frozen=True):
     """A control record: `type` is 0 for abort, 1 for commit and so on (`kwire.values.ControlRecordType`)."""
 
     type: int

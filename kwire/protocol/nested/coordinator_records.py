@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
+
+import msgspec
 
 from ...codecs.wire import INT16, Reader
 from ...errors import WrongType
+from ...runtime.former_dataclasses import was_dataclass
 from ...schema.catalog import catalog_for
 from .topic_record_types import GROUPS, SHARES, TRANSACTIONS, RecordType, log_of, record_types
 from .versioned_message import Embedded, body_of, get_int16, read_embedded, versions_of
@@ -14,8 +16,8 @@ from .versioned_message import Embedded, body_of, get_int16, read_embedded, vers
 OFFSET_COMMIT = RecordType("OffsetCommitKey", "OffsetCommitValue")
 
 
-@dataclass(frozen=True, slots=True)
-class CoordinatorRecord:
+@was_dataclass
+class CoordinatorRecord(msgspec.Struct, frozen=True):
     """A record of a coordinator's log: `type` is the type of the key; `value` is None for a tombstone."""
 
     log: str

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import ipaddress
-from dataclasses import dataclass
 from typing import Any
+
+import msgspec
 
 from ... import messages
 from ...errors import DecodeError
+from ...runtime.former_dataclasses import was_dataclass
 from .. import Frame, FrameDecoder, Request, Response, Token, Undecodable, encode_request, encode_response
 from .versioned_message import Embedded, read_newest, write_newest
 
@@ -15,8 +17,8 @@ PRINCIPAL = "DefaultPrincipal"
 SIZE = 4  # bytes of the size that is left out
 
 
-@dataclass(frozen=True, slots=True)
-class Enveloped:
+@was_dataclass
+class Enveloped(msgspec.Struct, frozen=True):
     """The content of an envelope.
 
     Attributes:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
+
+import msgspec
 
 from ...codecs.wire import UNSIGNED_VARINT, Reader
 from ...errors import WrongType
+from ...runtime.former_dataclasses import was_dataclass
 from ...schema.catalog import catalog_for
 from .topic_record_types import METADATA, REMOTE, RecordType, log_of, record_types
 from .versioned_message import Embedded, body_of, read_embedded
@@ -14,8 +16,8 @@ from .versioned_message import Embedded, body_of, read_embedded
 FRAME_VERSION = 1  # version 0 was used in 2.8; its records had other layouts
 
 
-@dataclass(frozen=True, slots=True)
-class FramedRecord:
+@was_dataclass
+class FramedRecord(msgspec.Struct, frozen=True):
     """A record of a log without keys.
 
     `type` is the record's type; `value` has name, version and message. If the type, the version or the frame version is

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
+
+import msgspec
 
 from ...codecs.message_codec import Codec, codec_in
 from ...codecs.wire import INT16, Reader
 from ...errors import UnknownVersion
+from ...runtime.former_dataclasses import was_dataclass
 from ...schema.catalog import catalog_for
 from ...schema.version_ranges import Versions
 
 
-@dataclass(frozen=True, slots=True)
-class Embedded:
+@was_dataclass
+class Embedded(msgspec.Struct, frozen=True):
     """A message that follows its version.
 
     Attributes:

@@ -13,5 +13,11 @@ MOST_CLIENT_ITERATIONS = 1_000_000  # the highest count that a client accepts; i
 HASH_NAMES = {SHA_256: "sha256", SHA_512: "sha512"}
 
 
+def check_mechanism(name: str) -> None:
+    """Raise ValueError if kwire has no SASL mechanism of this name."""
+    if name not in MECHANISMS:
+        raise ValueError(f"there is no SASL mechanism {name!r} here; there are {', '.join(MECHANISMS)}")
+
+
 class AuthenticationFailed(Exception):
     """Raised if a client cannot be authenticated; the text is Kafka's error message and contains no secret."""

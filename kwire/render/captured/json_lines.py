@@ -13,6 +13,7 @@ from ...protocol.frames.captured_frame import SECOND, CapturedFrame, Endpoints, 
 from ...protocol.headers.apis import Call
 from ...protocol.headers.header import Header
 from ...protocol.message_summary import make_body_facts
+from ...query.captured_query import CapturedQuery
 from ...redact.masking import mask_message
 from ...redact.metadata_log_secrets import MESSAGES, METADATA_LOG
 from ...redact.secret_messages import may_carry, may_hold_secrets
@@ -26,9 +27,11 @@ Tails = tuple[bytes, bytes, str, str]
 class JsonLines(CaptureWriterBase):
     """Writes the JSON lines of one capture; for the arguments see `CaptureWriterBase`."""
 
-    def __init__(self, decoder: FrameDecoder, file: str, *, sealed: bool = True) -> None:
+    def __init__(
+        self, decoder: FrameDecoder, file: str, *, sealed: bool = True, selection: CapturedQuery | None = None
+    ) -> None:
         self._kinds = FrameKinds(self._kind)
-        super().__init__(decoder, file, self._kinds, sealed=sealed)
+        super().__init__(decoder, file, self._kinds, sealed=sealed, selection=selection)
         start = f'"source":{{"file":{_json_text(file)},"frame":'
         self._heads = tuple(f'{{"kwire":1,"type":"{kind}",{start}' for kind in ("response", "request"))
         self.heads: tuple[bytes, ...] = tuple(head.encode() for head in self._heads)  # for batches

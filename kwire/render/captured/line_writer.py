@@ -13,6 +13,7 @@ from ...protocol.frame_kinds import FrameKinds
 from ...protocol.frames.captured_frame import SECOND, CapturedBatch, CapturedFrame, make_frame
 from ...protocol.headers.apis import Apis
 from ...protocol.headers.header import Header
+from ...query.captured_query import CapturedQuery
 
 MOST_TEXT = 1 << 20  # approximate number of characters per write
 Carefully = Callable[[Result], str]
@@ -20,9 +21,13 @@ Carefully = Callable[[Result], str]
 
 class _Lines(Protocol):
     decoder: FrameDecoder
+    selection: CapturedQuery | None
 
     def line(self, captured: CapturedFrame, number: int) -> str | Result:
         """Return the line of a frame; or its decoded result, if it had to be decoded."""
+
+    def result(self, captured: CapturedFrame, number: int) -> Result:
+        """Decode a frame, given its number in the capture."""
 
 
 def one_by_one(
@@ -33,7 +38,7 @@ def one_by_one(
         if type(captured) is not tuple:
             writer.decoder.connections.forget(captured)
             continue
-        line = writer.line(captured, number)
+        line = writer.line(captured, number) if writer.selection is None else writer.result(captured, number)
         yield line if isinstance(line, str) else carefully(line), 1
         number += 1
 
@@ -45,14 +50,25 @@ class CaptureWriterBase:
         decoder: decodes the frames that the native engine does not decode; must not be shared.
         file: the name of the capture.
         sealed: omit secrets.
+        selection: the query; frames that are decoded are tested by `carefully`. None selects all frames.
     """
 
     is_text = False
 
-    def __init__(self, decoder: FrameDecoder, file: str, kinds: FrameKinds[Any], *, sealed: bool) -> None:
+    def __init__(
+        self,
+        decoder: FrameDecoder,
+        file: str,
+        kinds: FrameKinds[Any],
+        *,
+        sealed: bool,
+        selection: CapturedQuery | None = None,
+    ) -> None:
         self.decoder: FrameDecoder = decoder
         self.file: str = file
         self.sealed: bool = sealed
+        self.selection: CapturedQuery | None = selection
+        kinds.prepare = None if selection is None else selection.prepare
         self.apis: Apis = decoder.connections.apis
         self.kinds, self.meet, self.forget = kinds.of, kinds.meet, decoder.connections.forget
 
@@ -72,6 +88,13 @@ class CaptureWriterBase:
             yield text, frames
             if interrupt is not None:
                 raise interrupt
+            if self.selection is not None and self.selection.shown >= self.selection.limit:
+                return
+
+    def pass_over(self, batch: CapturedBatch, number: int) -> int:
+        """Process the frames of a batch without output, given the number of the first; return that of the next one."""
+        self._carefully = _write_nothing
+        return batch.pass_over(self, number)
 
     def rest(
         self, captured: CapturedFrame, number: int, connection: DecodedConnection | None, header: Header | None
@@ -96,3 +119,7 @@ class CaptureWriterBase:
     def line(self, captured: CapturedFrame, number: int) -> str | Result:
         """Return the line of a frame; or its decoded result, if it had to be decoded."""
         return self.result(captured, number)
+
+
+def _write_nothing(result: Result) -> str:
+    return ""

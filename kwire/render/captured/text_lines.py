@@ -6,13 +6,14 @@ from datetime import UTC, datetime
 
 from ...codecs.message_codec import Codec
 from ...protocol import FrameDecoder
-from ...protocol.frame_kinds import FrameKind, FrameKinds, decode_clean
+from ...protocol.frame_kinds import FrameKind, FrameKinds
 from ...protocol.headers.apis import Call
-from ...protocol.message_summary import make_body_facts
-from ...redact.metadata_log_secrets import MESSAGES, METADATA_LOG
-from ...redact.secret_messages import may_carry, may_hold_secrets
+from ...protocol.message_summary import MessageFacts, make_body_facts
+from ...query.captured_query import CapturedQuery
+from ...redact.secret_messages import may_carry
+from ...values import kind
 from ..frame_line import ARROWS, FrameLines, errors_text, fitted, name_text, request_words, response_words
-from ..response_link import link_text
+from ..value_text import duration_text
 from .line_writer import CaptureWriterBase
 
 
@@ -20,19 +21,29 @@ class CapturedLines(CaptureWriterBase):
     """Writes the text lines of one capture.
 
     Args:
-        decoder, file, sealed: the same as for `CaptureWriterBase`.
+        decoder, file, sealed, selection: the same as for `CaptureWriterBase`.
         lines: writes the lines of all dumps, with their dates.
     """
 
     is_text = True
 
-    def __init__(self, decoder: FrameDecoder, file: str, lines: FrameLines, *, sealed: bool = True) -> None:
-        super().__init__(decoder, file, FrameKinds(self._kind), sealed=sealed)
+    def __init__(
+        self,
+        decoder: FrameDecoder,
+        file: str,
+        lines: FrameLines,
+        *,
+        sealed: bool = True,
+        selection: CapturedQuery | None = None,
+    ) -> None:
+        super().__init__(decoder, file, FrameKinds(self._kind), sealed=sealed, selection=selection)
         self.begin = decoder.connections.of
         self.width: int = lines.style.width
         before, _, behind = lines.style.paint("value", "-").partition("-")
         self.colour: tuple[bytes, bytes] = before.encode(), behind.encode()
-        self.link = link_text
+        self.summary = lines.summary
+        self.error_names: dict[int, str] = {}
+        self.duration = duration_text
         self._lines = lines
 
     def date(self, time: float) -> str:
@@ -43,25 +54,21 @@ class CapturedLines(CaptureWriterBase):
         """Return a line shortened to the width of the terminal, with control characters escaped."""
         return fitted(line.rstrip(), self.width)
 
-    def topics(self, found: list[tuple[bytes | None, str | None]]) -> str:
-        """Return the topics of a body, given their ids and names."""
-        return ", ".join(self._lines.summary.names(found))
+    def name_error(self, code: int) -> str:
+        """Return the name of an error code, and store it in `error_names`."""
+        name = self.error_names[code] = str(kind("ErrorCode")(code))
+        return name
 
-    def read(self, kind: _TextKind, body: bytes) -> tuple[str, str] | None:
-        """Return the parts of a line for a body: errors and topics; None if the body must be decoded completely."""
-        codec = kind.codec
-        message = decode_clean(codec, body)
-        if message is None or (self.sealed and may_hold_secrets(codec, message)):
-            return None
-        facts = self._lines.summary.facts(codec, message)
-        return "" if kind.is_request else errors_text(facts), ", ".join(facts.topics)
+    def errors(self, codes: list[int]) -> str:
+        """Return the errors of a response that has many different ones."""
+        return errors_text(MessageFacts(errors=tuple(map(kind("ErrorCode"), codes))))
 
     def _kind(self, call: Call, is_request: bool, codec: Codec, tagged: bool) -> _TextKind | None:
-        if self.sealed and (may_carry(codec) or not (is_request or str(call.client_id).isprintable())):
+        # No word of a line is a secret, except in an Envelope and in SASL messages, which are decoded; but a client id
+        # may contain bytes of one.
+        if self.sealed and (may_carry(codec) or not is_request) and not str(call.client_id).isprintable():
             return None
-        kind = _TextKind(call, is_request, codec, tagged)
-        kind.facts = make_body_facts(codec, METADATA_LOG if self.sealed and codec.name in MESSAGES else frozenset())
-        return kind
+        return _TextKind(call, is_request, codec, tagged)
 
 
 class _TextKind(FrameKind):
@@ -79,3 +86,4 @@ class _TextKind(FrameKind):
         asked = "".join(request_words("", "", "C", "T")).encode()
         without, failed = ("".join(response_words(errors, "L", "", "T", "C")).encode() for errors in ("", "E"))
         self.order = (asked, asked) if is_request else (without, failed)
+        self.facts = make_body_facts(codec)

@@ -5,10 +5,13 @@ from __future__ import annotations
 from dataclasses import asdict
 from typing import Any
 
-from ...cluster import Broker, ClusterState, LogDir, Partition, Tables
+from ...cluster import Broker, ClusterState, LogDir, Partition, Settings, Tables
 from ...cluster.placement.rack_rule import RackRule
+from ...cluster.state import Quorum
 from ...codecs.json_writer import uuid_text
-from .cluster_text import settings_as_text
+
+# Of an ACL in `Settings.acls`, in this order.
+ACL_FIELDS = "resourceType", "resourceName", "patternType", "principal", "host", "operation", "permissionType"
 
 
 def cluster_json(state: ClusterState, tables: Tables | None = None) -> dict[str, Any]:
@@ -22,7 +25,8 @@ def cluster_json(state: ClusterState, tables: Tables | None = None) -> dict[str,
         "controllerId": state.controller_id,
         "brokers": [_broker_json(state, broker) for broker in (state.brokers or {}).values()],
         "partitions": [_partition_json(state, partition, rule) for partition in state.partitions()],
-        "settings": settings_as_text(state),
+        "settings": _settings_json(state.settings),
+        "quorum": None if state.quorum is None else _quorum_json(state.quorum),
         "logDirs": [_log_dir_json(node, log_dir) for node, dirs in state.log_dirs.items() for log_dir in dirs.values()],
     }
     if tables is not None:
@@ -52,6 +56,7 @@ def _partition_json(state: ClusterState, partition: Partition, rule: RackRule) -
         "directories": None
         if partition.directories is None
         else [uuid_text(dir_id) for dir_id in partition.directories],
+        "deletionWaitsFor": partition.deleting,
         "topicId": None if partition.topic_id is None else uuid_text(partition.topic_id),
         "bytes": state.size(partition.topic, partition.index),
     }
@@ -70,6 +75,45 @@ def _partition_json(state: ClusterState, partition: Partition, rule: RackRule) -
         "racks": [rule.racks.get(node_id) for node_id in partition.replicas],
         "rackViolation": rule.is_violated(partition.replicas),
         "rackRule": rule.broken_by(partition.replicas),
+    }
+
+
+def _quorum_json(quorum: Quorum) -> dict[str, Any]:
+    replicas = [
+        {
+            "replicaId": replica.node_id,
+            "voter": replica.is_voter,
+            "logEndOffset": replica.log_end_offset,
+            "lag": quorum.lag(replica),
+            "directoryId": None if replica.directory is None else uuid_text(replica.directory),
+        }
+        for replica in quorum.replicas
+    ]
+    return {
+        "leaderId": quorum.leader,
+        "leaderEpoch": quorum.leader_epoch,
+        "highWatermark": quorum.high_watermark,
+        "replicas": replicas,
+    }
+
+
+def _settings_json(settings: Settings) -> dict[str, Any]:
+    """Return the settings under the names of Kafka's requests; null as an entity's name is the default of its type."""
+    acls = [dict(zip(ACL_FIELDS, acl, strict=True)) for acl in settings.acls.values()]
+    return {
+        "features": settings.features,
+        "configs": [
+            {"resourceType": kind, "resourceName": name, "configs": values}
+            for (kind, name), values in sorted(settings.configs.items())
+        ],
+        "quotas": [
+            {"entity": [{"entityType": kind, "entityName": name or None} for kind, name in entity], "values": values}
+            for entity, values in sorted(settings.quotas.items())
+        ],
+        "acls": sorted(acls, key=lambda acl: tuple(acl.values())),
+        "scram": {user: list(mechanisms) for user, mechanisms in settings.scram.items()},
+        "tokens": settings.tokens,
+        "voters": [{"voterId": node_id, "endpoint": endpoint} for node_id, endpoint in settings.voters.items()],
     }
 
 

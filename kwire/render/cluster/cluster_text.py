@@ -38,6 +38,7 @@ def cluster_lines(state: ClusterState, style: Style = PLAIN, tables: Tables | No
     yield ""
     yield from _findings(state, partitions, rule, style)
     yield from _log_dir_lines(state, style)
+    yield from _quorum_lines(state, style)
     yield from _setting_lines(state, style)
     if tables is not None and tables.conflicts:
         yield ""
@@ -76,6 +77,20 @@ def _log_dir_lines(state: ClusterState, style: Style) -> Iterator[str]:
             path = f"{log_dir.path}  OFFLINE" if log_dir.error_code else log_dir.path
             rows.append([str(node), str(len(log_dir.sizes)), str(sum(log_dir.sizes.values())), *volume, path])
     yield from table(head, rows, style)
+
+
+def _quorum_lines(state: ClusterState, style: Style) -> Iterator[str]:
+    if state.quorum is None:
+        return
+    quorum = state.quorum
+    yield ""
+    yield style.paint("title", f"quorum: leader {quorum.leader}, epoch {quorum.leader_epoch}")
+    rows = []
+    for replica in quorum.replicas:
+        lag = quorum.lag(replica)
+        role = "voter" if replica.is_voter else "observer"
+        rows.append([str(replica.node_id), role, str(replica.log_end_offset), "?" if lag is None else str(lag)])
+    yield from table(["replica", "role", "end offset", "lag"], rows, style)
 
 
 def _setting_lines(state: ClusterState, style: Style) -> Iterator[str]:
@@ -146,11 +161,22 @@ def troubles(partition: Partition) -> list[str]:
     return problems
 
 
+def deletion_text(partition: Partition, offline: Sequence[int]) -> str:
+    """Describe the deletion of a partition, which waits for its offline replicas."""
+    waits_for = partition.deleting or ()
+    down = [node_id for node_id in waits_for if node_id in offline]
+    if down:
+        return f"being deleted: waits for replica {_nodes(down)}, offline"
+    return f"being deleted: waits for replica {_nodes(waits_for)}" if waits_for else "being deleted"
+
+
 def _row(state: ClusterState, partition: Partition, rule: RackRule) -> list[str]:
     leader = str(partition.leader) if partition.has_leader else "none"
     nodes = (partition.replicas, partition.isr, state.offline(partition))
     lists = [",".join(map(str, node_ids)) or "-" for node_ids in nodes]
     problems = troubles(partition)
+    if partition.deleting is not None:
+        problems.append(deletion_text(partition, state.offline(partition)))
     if broken := rule.broken_by(partition.replicas):
         what = "racks" if broken == KIP_36 else "rack levels"
         problems.append(f"{what} {' '.join(rule.racks.get(node_id, '?') for node_id in partition.replicas)}")
@@ -163,6 +189,9 @@ def _findings(state: ClusterState, partitions: list[Partition], rule: RackRule, 
         ("with offline replicas", [partition for partition in partitions if state.offline(partition)]),
         ("under-replicated", [partition for partition in partitions if partition.is_under_replicated]),
     ]
+    deleting = [partition for partition in partitions if partition.deleting is not None]
+    if deleting:
+        kinds.append(("being deleted", deleting))
     if any("min.insync.replicas" in configs for configs in state.settings.configs.values()):
         kinds.append(("below min.insync.replicas", state.under_min_isr()))
     if rule.racks:

@@ -31,6 +31,7 @@ def group_lines(groups: GroupTracker, wanted: str | None = None, style: Style = 
             if reading := [_reading_row(row) for row in history if row.read_partitions]:
                 yield from table(_READ, reading, style, right=4)
             yield from _lists(history)
+        yield from _streams_lines(group)
         partitions = [row for row in groups.partitions(group.group_id) if row.committed is not None or row.read_from]
         if partitions:
             head = ("partition", "committed", "end", "lag", "leader", "read from", "racks of replicas")
@@ -46,6 +47,7 @@ def _group_title(group: CapturedGroup) -> str:
     words = {
         "consumer": "consumer group (KIP-848)",
         "share": "share group (KIP-932)",
+        "streams": "streams group (KIP-1071)",
     }
     parts = [f"{group.group_id}: {words.get(group.protocol, 'classic group')}"]
     if group.generation is not None:
@@ -91,6 +93,24 @@ def _lists(history: Iterable[MemberRow]) -> Iterator[str]:
             yield escape_line(f"  {_short_id(row.member_id, row.client_id)} has {' '.join(row.partitions)}")
 
 
+def _streams_lines(group: CapturedGroup) -> Iterator[str]:
+    """Yield the tasks of a streams group's members, its topology, and what is wrong with it."""
+    for member in group.members.values():
+        for role in ("active", "standby", "warmup"):
+            tasks = [str(task) for task in member.tasks or () if task.role == role]
+            if tasks:
+                name = member.instance_id or _short_id(member.member_id, member.client_id)
+                yield escape_line(f"  {name} has {role} tasks {' '.join(tasks)}")
+    if group.topology:
+        yield f"  topology epoch {group.topology_epoch}"
+    for part in group.topology:
+        facts = (("reads", part.reads), ("writes", part.writes), ("changelogs", part.changelogs))
+        words = [f"{verb} {' '.join(names)}" for verb, names in facts if names]
+        yield escape_line(f"  subtopology {part.name} {', '.join(words)}")
+    if group.problems:
+        yield f"  problems: {', '.join(group.problems)}"
+
+
 def _lag_row(row: PartitionRow) -> Sequence[str]:
     racks = "-" if row.replica_racks is None else " ".join(rack or "-" for rack in row.replica_racks)
     return (
@@ -125,9 +145,27 @@ def group_json(groups: GroupTracker, wanted: str | None = None) -> dict[str, Any
                 "generation": group.generation,
                 "assignor": group.assignor,
                 "members": len(group.members),
+                **_streams_json(group),
             }
             for group in shown
         ],
+        "tasks": [row for group in shown for row in _task_rows(group)],
         "members": [row._asdict() for row in groups.history() if row.group in names],
         "partitions": [row._asdict() for row in groups.partitions() if row.group in names],
     }
+
+
+def _streams_json(group: CapturedGroup) -> dict[str, Any]:
+    """Return what only streams groups have; nothing for other groups."""
+    if group.protocol != "streams":
+        return {}
+    subtopologies = [part._asdict() for part in group.topology]
+    return {"topology_epoch": group.topology_epoch, "topology": subtopologies, "problems": list(group.problems)}
+
+
+def _task_rows(group: CapturedGroup) -> Iterator[dict[str, Any]]:
+    """Yield the tasks of a streams group's members."""
+    for member in group.members.values():
+        who = {"group": group.group_id, "member_id": member.member_id, "process_id": member.process_id}
+        for task in member.tasks or ():
+            yield {**who, "topology_epoch": member.topology_epoch, **task._asdict()}

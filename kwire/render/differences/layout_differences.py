@@ -38,7 +38,7 @@ def layout_differences(one: Codec | None, other: Codec | None) -> Iterator[tuple
 def layout_difference_lines(one: Codec | None, other: Codec | None, style: Style = PLAIN) -> Iterator[str]:
     """Yield the differences as lines; one line if there are none."""
     differences = list(layout_differences(one, other))
-    flexible = [codec is not None and codec.schema.tagged is not None for codec in (one, other)]
+    flexible = [codec is not None and codec.tree.tagged is not None for codec in (one, other)]
     if flexible[0] != flexible[1] and one and other:
         yield f"  ~ {'flexible (compact lengths, tagged fields)' if flexible[1] else 'not flexible'} from here on"
     for sign, text in differences:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 from ...statistics.bounded_counter import BoundedCounter
@@ -12,6 +12,7 @@ from ..unread_counts import unread_text
 from ..value_text import count_text
 from .document import asset, document, text
 from .report_drawings import KINDS, clock, duration, histogram_svg, legend, share_svg, timeline_svg
+from .table_markup import html_table, note
 
 ROWS = 500  # of one table
 
@@ -47,23 +48,23 @@ def _summary(tally: ReportCounts) -> Iterator[str]:
 def _timeline(tally: ReportCounts) -> Iterator[str]:
     yield "<section><h2>Timeline</h2>\n"
     if not tally.timed:
-        yield _note("This input has no times of frames; captures (pcap, pcapng) have them.")
+        yield note("This input has no times of frames; captures (pcap, pcapng) have them.")
     else:
         rows = list(tally.timeline.rows())
-        yield _note(f"UTC, {clock(rows[0][0])} on; a bar is {duration(tally.timeline.width)}.")
+        yield note(f"UTC, {clock(rows[0][0])} on; a bar is {duration(tally.timeline.width)}.")
         yield f'<p class="legend">{legend([name for name in KINDS if tally.kinds[name]])}</p>'
         yield timeline_svg(tally.timeline)
         if tally.timed < tally.frames:
-            yield _note(f"{count_text(tally.frames - tally.timed, 'frame')} without a time are not drawn.")
+            yield note(f"{count_text(tally.frames - tally.timed, 'frame')} without a time are not drawn.")
     yield "</section>\n"
 
 
 def _apis(tally: ReportCounts) -> Iterator[str]:
     yield "<section><h2>Apis and their latency</h2>\n"
     if not any(api.durations.count for api in tally.apis.values()):
-        yield _note("No latency: it needs requests, their responses, and the times of both.")
+        yield note("No latency: it needs requests, their responses, and the times of both.")
     else:
-        yield _note("From the request seen to its response seen, where the capture was made.")
+        yield note("From the request seen to its response seen, where the capture was made.")
     ordered = sorted(tally.apis.items(), key=lambda item: (-item[1].requests, -item[1].responses, item[0]))
     head = (
         "api",
@@ -78,11 +79,11 @@ def _apis(tally: ReportCounts) -> Iterator[str]:
         "longest",
         "",
     )
-    yield from _table(head, [_api_row(name, api) for name, api in ordered], numbers=range(1, 10))
+    yield from html_table(head, [_api_row(name, api) for name, api in ordered], numbers=range(1, 10))
     if tally.unanswered:
-        yield _note(f"{count_text(tally.unanswered, 'request')} had no response, although a later request had one.")
+        yield note(f"{count_text(tally.unanswered, 'request')} had no response, although a later request had one.")
     if tally.backwards:
-        yield _note(f"{count_text(tally.backwards, 'response')} came before the request, by the clock; not counted.")
+        yield note(f"{count_text(tally.backwards, 'response')} came before the request, by the clock; not counted.")
     yield "</section>\n"
 
 
@@ -105,7 +106,7 @@ def _versions(tally: ReportCounts) -> Iterator[str]:
         api, client, version = key
         who = "<i>no client id</i>" if client is None else text(client)
         rows.append([text(api), who, text(version), f"{count:,}", share_svg(count, most)])
-    yield from _table(("api", "client", "version", "requests", ""), rows, numbers=(2, 3))
+    yield from html_table(("api", "client", "version", "requests", ""), rows, numbers=(2, 3))
     yield from _left_out(tally.versions, ROWS, "requests of further apis, clients and versions")
     yield "</section>\n"
 
@@ -113,7 +114,7 @@ def _versions(tally: ReportCounts) -> Iterator[str]:
 def _errors(tally: ReportCounts) -> Iterator[str]:
     yield "<section><h2>Error codes in responses</h2>\n"
     if not tally.errors.counts:
-        yield _note("None.")
+        yield note("None.")
     ordered = sorted(tally.errors.counts.items(), key=lambda item: (-item[1], str(item[0])))
     rows = []
     for key, count in ordered[:ROWS]:
@@ -124,7 +125,7 @@ def _errors(tally: ReportCounts) -> Iterator[str]:
         rows.append(
             [text(api), text(path), text(number), text(code.name or "?"), f"{count:,}", text(first), text(about)]
         )
-    yield from _table(("api", "field", "code", "name", "times", "first in", "meaning"), rows, numbers=(2, 4))
+    yield from html_table(("api", "field", "code", "name", "times", "first in", "meaning"), rows, numbers=(2, 4))
     yield from _left_out(tally.errors, ROWS, "errors of further kinds")
     yield "</section>\n"
 
@@ -132,44 +133,24 @@ def _errors(tally: ReportCounts) -> Iterator[str]:
 def _undecodable(tally: ReportCounts) -> Iterator[str]:
     yield "<section><h2>Frames that did not decode, and gaps</h2>\n"
     if not tally.problems:
-        yield _note("None: every whole frame was decoded to its last byte.")
+        yield note("None: every whole frame was decoded to its last byte.")
     if tally.unread:
-        yield _note(f"Incomplete, or not Kafka's: {unread_text(tally.unread)}.")
-    yield from map(_note, tally.remarks)
+        yield note(f"Incomplete, or not Kafka's: {unread_text(tally.unread)}.")
+    yield from map(note, tally.remarks)
     kinds = [[text(name), f"{count:,}"] for name, count in tally.problems.most_common()]
-    yield from _table(("error", "frames"), kinds, numbers=(1,))
+    yield from html_table(("error", "frames"), kinds, numbers=(1,))
     rows = [[text(one.place), f"{one.size:,}", text(one.kind), text(one.problem)] for one in tally.samples]
-    yield from _table(("where", "bytes", "error", "what is wrong"), rows, numbers=(1,))
+    yield from html_table(("where", "bytes", "error", "what is wrong"), rows, numbers=(1,))
     if sum(tally.problems.values()) > SAMPLES:
-        yield _note(f"The first {SAMPLES} of {sum(tally.problems.values()):,} are listed.")
+        yield note(f"The first {SAMPLES} of {sum(tally.problems.values()):,} are listed.")
     if tally.faults:
         yield "<h3>Decoded, but not encoded as Kafka encodes it</h3>\n"
         faults = [[text(name), f"{count:,}"] for name, count in tally.faults.most_common()]
-        yield from _table(("fault", "times"), faults, numbers=(1,))
+        yield from html_table(("fault", "times"), faults, numbers=(1,))
     yield "</section>\n"
-
-
-def _table(head: Sequence[str], rows: Sequence[Sequence[str]], numbers: Iterable[int]) -> Iterator[str]:
-    """Yield a table whose cells are HTML; yield nothing if there are no rows."""
-    if not rows:
-        return
-    right = set(numbers)
-    cells = "".join(_cell("th", index in right, label) for index, label in enumerate(head))
-    yield f'<div class="table"><table><thead><tr>{cells}</tr></thead><tbody>\n'
-    for row in rows:
-        yield "<tr>" + "".join(_cell("td", index in right, value) for index, value in enumerate(row)) + "</tr>\n"
-    yield "</tbody></table></div>\n"
-
-
-def _cell(tag: str, is_number: bool, value: str) -> str:
-    return f"<{tag}{' class=' + chr(34) + 'number' + chr(34) if is_number else ''}>{value}</{tag}>"
 
 
 def _left_out(counter: BoundedCounter[Any], rows: int, what: str) -> Iterator[str]:
     left = counter.others + sum(sorted(counter.counts.values(), reverse=True)[rows:])
     if len(counter.counts) > rows or counter.others:
-        yield _note(f"{len(counter.counts) - min(rows, len(counter.counts)):,} rows are left out; {left:,} {what}.")
-
-
-def _note(sentence: str) -> str:
-    return f'<p class="hint">{text(sentence)}</p>\n'
+        yield note(f"{len(counter.counts) - min(rows, len(counter.counts)):,} rows are left out; {left:,} {what}.")

@@ -1,6 +1,6 @@
 """The JSON object of a frame, format version 1.
 
-`kwire.capture.request_log` reads these objects.
+`kwire.capture.request_logs.request_log` reads these objects.
 """
 
 from __future__ import annotations

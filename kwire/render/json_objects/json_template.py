@@ -17,7 +17,7 @@ def template(codec: Codec) -> dict[str, Any]:
     >>> template(kwire.codec("ControlledShutdownRequest", 1))["payload"]
     {'brokerId': 0}
     """
-    payload: dict[str, Any] = to_json(codec.schema, _filled(codec.schema, None))
+    payload: dict[str, Any] = to_json(codec.tree, _filled(codec.tree, None))
     spec = codec.spec
     if spec.type not in WIRE_TYPES:
         return payload

@@ -38,13 +38,14 @@ def slowest_table(traffic: Traffic) -> TableView[Answered]:
         TableColumn("frame", lambda row: row.frame, "response"),
         TableColumn("time", lambda row: row.asked_at, "sent (UTC)", moment_text),
         TableColumn("latencySeconds", lambda row: row.latency / SECOND, "latency ms", _milliseconds, right=True),
+        TableColumn("askedWaitSeconds", lambda row: row.asked_wait / SECOND, "asked ms", _asked, right=True),
         TableColumn("client", lambda row: row.user.client),
         TableColumn("ip", lambda row: row.user.ip),
         TableColumn("api", lambda row: traffic.name_of(row.user), "api name"),
         TableColumn("version", lambda row: row.user.version),
         TableColumn("", lambda row: f"{traffic.name_of(row.user)}:{row.user.version}", "api"),
     ]
-    titles = ["latency ms", "request", "response", "sent (UTC)", "client", "api"]
+    titles = ["latency ms", "asked ms", "request", "response", "sent (UTC)", "client", "api"]
     if len({row.file for row in answered}) > 1:
         titles.append("file")
     return TableView(columns, answered, titles)
@@ -52,6 +53,10 @@ def slowest_table(traffic: Traffic) -> TableView[Answered]:
 
 def _milliseconds(seconds: float) -> str:
     return f"{seconds * 1000:.2f}"
+
+
+def _asked(seconds: float) -> str:
+    return f"{seconds * 1000:.0f}" if seconds else NOTHING
 
 
 def moment_text(seconds: float) -> str:

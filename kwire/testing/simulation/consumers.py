@@ -69,8 +69,8 @@ class Consumer(ModelClient):
         super().__init__(name, rng, until)
         self.group, self.is_committed = group, is_committed
         self.positions: dict[int, int] = {}
-        self.member_id = ""
-        self.generation = -1
+        self.member_id: str = ""
+        self.generation: int = -1
         self.committed: dict[int, int] = {}
         self.kept: float = 0.0  # when the last request was sent that the group answered well
         self.beat_due: float = 0.0
@@ -246,7 +246,7 @@ class ClassicConsumer(Consumer):
     def forget_membership(self, code: int) -> None:
         """Give up the assignment and the member id."""
         super().forget_membership(code)
-        self.member_id = ""
+        self.member_id: str = ""
         self._joins_since = None
 
     def _join(self) -> Steps:
@@ -275,7 +275,7 @@ class ClassicConsumer(Consumer):
         self.member_id, self.generation = response.member_id, response.generation_id
         # The session, and the time for SyncGroup, run since the generation began: a member that joins again, because it
         # did not receive the response, does not extend them (GroupMetadataManager.classicGroupJoinExistingMember).
-        self.kept = self._joins_since
+        self.kept: float = self._joins_since
         return (yield from self._sync(response))
 
     def _sync(self, joined: Any) -> Steps:
@@ -333,7 +333,7 @@ class ClassicConsumer(Consumer):
             return ErrorCode.REQUEST_TIMED_OUT
         if not response.error_code:  # in a rebalance, only JoinGroup keeps a member
             self.kept = asked_at
-            self.beat_due = self.now + HEARTBEAT_INTERVAL
+            self.beat_due: float = self.now + HEARTBEAT_INTERVAL
         return response.error_code
 
 
@@ -347,8 +347,8 @@ class GroupConsumer(Consumer):
 
     def __init__(self, name: str, rng: Random, until: float, group: str, is_committed: bool) -> None:
         super().__init__(name, rng, until, group, is_committed)
-        self.member_id = str(UUID(bytes=rng.randbytes(16), version=4))
-        self.generation = 0
+        self.member_id: str = str(UUID(bytes=rng.randbytes(16), version=4))
+        self.generation: int = 0
         self._target: frozenset[int] | None = None
         self._owned: frozenset[int] = frozenset()
         self._is_reconciled = True  # whether the target assignment is owned
@@ -368,7 +368,7 @@ class GroupConsumer(Consumer):
             if self.rng.random() < 0.5 and self.generation > 0:
                 code = yield from self.commit()
                 if code in (ErrorCode.UNKNOWN_MEMBER_ID, ErrorCode.STALE_MEMBER_EPOCH):
-                    self.beat_due = 0.0
+                    self.beat_due: float = 0.0
         yield from self.commit()
         yield from self._beat(epoch=-1)
 

@@ -69,7 +69,7 @@ class ModelClient:
         self.until = until
         self.now: float = 0.0
         self.is_leaving = False  # set by the simulation: leave properly
-        self.is_over = False
+        self.is_over: bool = False
         self.closed_brokers: set[int] = set()  # since the client looked last
         self.leaders: dict[int, tuple[int, int]] = {}  # leader and epoch by partition
         self.topic_id: bytes = bytes(16)

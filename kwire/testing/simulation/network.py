@@ -35,13 +35,15 @@ class SimulatedConnection:
     """
 
     def __init__(self, client: str, broker: int) -> None:
-        self.client, self.broker = client, broker
+        self.client: str = client
+        self.broker: int = broker
         self.is_open = self.is_served = True
         self.requests: deque[bytes] = deque()
         self.waiting: tuple[ServedRequest, Parked[Any]] | None = None
         self.is_broken = self.is_losing = False
-        self.reaches_broker = self.reaches_client = 0.0  # when the latest data of each direction arrives
-        self.session = SaslSession(Users({}), (), Random(0))
+        self.reaches_broker: float = 0.0  # when the latest data of each direction arrives
+        self.reaches_client: float = 0.0
+        self.session: SaslSession = SaslSession(Users({}), (), Random(0))
 
 
 class SimulatedNetwork:

@@ -195,7 +195,7 @@ class TransactionalProducer(IdempotentProducer):
         self._protocol = protocol
         self._transactions = 0
         # With protocol 1, a late EndTxn can end the next transaction: the reason for KIP-890.
-        self.has_late_requests = protocol == 2
+        self.has_late_requests: bool = protocol == 2
         self.produce_version = 12 if protocol == 2 else 9
         self._is_busy = False
 

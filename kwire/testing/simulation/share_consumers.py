@@ -26,8 +26,8 @@ class ShareConsumer(ModelClient):
     def __init__(self, name: str, rng: Random, until: float, group: str) -> None:
         super().__init__(name, rng, until)
         self.group = group
-        self.member_id = str(UUID(bytes=rng.randbytes(16), version=4))
-        self.epoch = 0
+        self.member_id: str = str(UUID(bytes=rng.randbytes(16), version=4))
+        self.epoch: int = 0
         self.assigned: frozenset[int] = frozenset()
         self.kept: float = 0.0
         self._beat_due: float = 0.0

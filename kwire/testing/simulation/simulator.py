@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Mapping
 from functools import partial
 from random import Random
 
-from ...broker.groups.consumer_group import GroupState
+from ...broker.groups.modern_group import GroupState
 from ...broker.groups.share_group import ShareGroup
 from ...broker.transactions.transaction import PREPARED, TransactionState
 from .client import Action, Client, ClientFactory, Close, Send, Wake

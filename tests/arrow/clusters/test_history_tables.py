@@ -13,9 +13,10 @@ import pytest
 
 import kwire
 from kwire import arrow
-from kwire.arrow.clusters.history_tables import UNION, MixedClusters, history_batches, table_schema
+from kwire.arrow.clusters.history_tables import UNION, history_batches, table_schema
 from kwire.arrow.clusters.message_rows import COLUMNS, OPTIONS
 from kwire.cluster import ROWS, history_of, observed
+from kwire.cluster.cluster_identity import MixedClusters
 from kwire.schema.catalog import catalog_for
 from tests.arrow.captures import FRAMES, PCAP
 from tests.conftest import SHARED, needs_shared

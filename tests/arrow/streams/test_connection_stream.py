@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from kwire.arrow.scan.byte_ranges import ByteRange
-from kwire.arrow.scan.packet_scan import scan
+from kwire.arrow.ranges.byte_ranges import ByteRange
+from kwire.arrow.ranges.packet_scan import scan
 from kwire.arrow.streams import connection_stream
 from tests.arrow.captures import PCAP, rows_of, write
 from tests.arrow.pieces import Streamed, content, cut_at_packets

@@ -18,10 +18,10 @@ from hypothesis import strategies as st
 import kwire
 from kwire.arrow.find_files import InputFile
 from kwire.arrow.input_splits import RAW_FRAMES
+from kwire.arrow.ranges.byte_ranges import ByteRange
+from kwire.arrow.ranges.concatenated_files import Extent
+from kwire.arrow.ranges.packet_scan import scan
 from kwire.arrow.read_options import BadOption, Options
-from kwire.arrow.scan.byte_ranges import ByteRange
-from kwire.arrow.scan.concatenated_files import Extent
-from kwire.arrow.scan.packet_scan import scan
 from kwire.arrow.streams.file_positions import FilePosition, mark_of, offset_of, places_of
 from kwire.arrow.streams.growing_files import WHOLE, GrowingFiles, LostData, captured_end, is_whole, kind_so_far
 from tests.arrow.captures import FRAMES, LOG, PCAP, Rows, conversation, rows_of, write

@@ -47,4 +47,4 @@ def test_a_client_names_at_least_one_live_broker() -> None:
 
 def test_numbers_of_its_own() -> None:
     topic = Topic("t", bytes(16), configs={"retention.bytes": "-1"})
-    assert (topic.number("retention.bytes", 5), topic.number("max.message.bytes", 5)) == (-1, 5)
+    assert (topic.number("retention.bytes"), topic.number("max.message.bytes")) == (-1, 1048588)

@@ -12,8 +12,8 @@ from kwire.broker.groups.classic_responses import (
     sync_response,
 )
 from kwire.broker.groups.committed_offsets import Commit, Commits
-from kwire.broker.groups.consumer_group import GroupState
 from kwire.broker.groups.group_memory import GroupMemory
+from kwire.broker.groups.modern_group import GroupState
 
 
 def member(name: str, *protocols: str, instance: str | None = None) -> Member:

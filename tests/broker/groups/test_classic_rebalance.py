@@ -13,8 +13,8 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, rule, run_stat
 from kwire.broker import Settings
 from kwire.broker.groups.classic_group import Group
 from kwire.broker.groups.classic_rebalance import ClassicRebalance
-from kwire.broker.groups.consumer_group import GroupState
 from kwire.broker.groups.group_memory import LEAST_SIZE
+from kwire.broker.groups.modern_group import GroupState
 from kwire.values import ErrorCode
 from tests.broker.driving import REBALANCE, SESSION, Mate, Waiting, World, formed
 
@@ -48,6 +48,14 @@ def test_who_does_not_join_again_is_out_after_the_rebalance_timeout() -> None:
     world.wait(5)
     assert second.joined(late.answer).leader == second.member_id
     assert (first.beat(), second.generation, list(world.group().members)) == (25, 3, [second.member_id])
+
+
+@pytest.mark.parametrize(("milliseconds", "expected"), [(0, 0.0), (1, 0.001), (-1, SESSION)])
+def test_a_rebalance_timeout_may_be_zero_and_version_0_has_none(milliseconds: int, expected: float) -> None:
+    world = World()
+    member = Mate(world)
+    member.join(rebalance_timeout_ms=milliseconds)
+    assert world.group().members[member.member_id].rebalance_timeout == expected
 
 
 def test_silence_ends_a_session_and_words_prolong_it() -> None:

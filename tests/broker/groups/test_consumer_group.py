@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from kwire.broker.groups.consumer_group import GroupState
+from kwire.broker.groups.modern_group import GroupState
 from kwire.testing import Kafka
 from kwire.values import ErrorCode
 from tests.broker.driving import World

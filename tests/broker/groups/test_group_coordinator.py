@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 import kwire
 from kwire.broker.controller.topic_names import TRANSACTIONS
-from kwire.broker.groups.consumer_group import GroupState
+from kwire.broker.groups.modern_group import GroupState
 from kwire.broker.internal_topics import coordinator_of
 from kwire.cluster.java.hash_order import string_hash
 from kwire.protocol.nested import decode_group_record

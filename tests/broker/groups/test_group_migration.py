@@ -10,7 +10,7 @@ import pytest
 
 import kwire
 from kwire.broker import Settings
-from kwire.broker.groups.consumer_group import GroupState
+from kwire.broker.groups.modern_group import GroupState
 from kwire.cli.main import main
 from kwire.protocol.nested import (
     assignment_of,
@@ -198,7 +198,7 @@ def test_a_policy_that_is_none_is_refused(tmp_path: Path, capsys: pytest.Capture
     file = tmp_path / "server.properties"
     file.write_text("broker.id=1\ngroup.consumer.migration.policy=sideways\n")
     assert main(["serve", ":0", "--config", str(file)]) == 2
-    assert "group.consumer.migration.policy is 'sideways'" in capsys.readouterr().err
+    assert "'group.consumer.migration.policy' cannot be 'sideways'" in capsys.readouterr().err
 
 
 def test_what_cannot_be_kept_in_memory_is_refused() -> None:

@@ -228,12 +228,19 @@ def test_every_step_is_answered_as_kafka_answers_it() -> None:
     assert found == RECORDED.read_text("utf-8").splitlines()
 
 
-@pytest.mark.parametrize("key", ["offsets.retention.minutes", "group.min.session.timeout.ms"])
-@pytest.mark.parametrize("value", ["0", "-1", "ten"])
+@pytest.mark.parametrize(
+    ("key", "value"),
+    [
+        ("offsets.retention.minutes", "0"),
+        ("offsets.retention.minutes", "-1"),
+        ("offsets.retention.minutes", "ten"),
+        ("group.min.session.timeout.ms", "ten"),  # Kafka takes any number
+    ],
+)
 def test_a_time_that_is_none_is_refused(
     tmp_path: Path, key: str, value: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     file = tmp_path / "server.properties"
     file.write_text(f"broker.id=1\n{key}={value}\n")
     assert main(["serve", ":0", "--config", str(file)]) == 2
-    assert f"{key} is '{value}'" in capsys.readouterr().err
+    assert f"config {key!r} cannot be {value!r}" in capsys.readouterr().err

@@ -23,7 +23,7 @@ from kwire.protocol.nested import decode_share_record
 from kwire.testing import Kafka
 from kwire.values import AclOperation, ErrorCode, ResourceType
 from tests.broker.driving import Waiting, World
-from tests.broker.served import M, batch
+from tests.broker.served import M, batch, produce
 from tests.broker.stored import StoredDisk
 from tests.conftest import ROOT
 from tests.interop.share_group_steps import Sharers, lines
@@ -267,6 +267,16 @@ def test_aborted_records_are_read_as_the_group_says(level: str, expected: Spans)
         assert joined == expected
         for connection in group.connections.values():
             connection.close()
+
+
+def test_a_group_begins_at_the_records_of_a_duration() -> None:
+    world = share_world(**{"share.auto.offset.reset": "by_duration:PT1H0.5S"})
+    now = 10_000_000
+    world.cluster.time_ms = lambda: now
+    for age in (3_600_501, 3_600_500, 0):
+        records = kwire.build_batch([kwire.Record(0, now - age, None, b"v")])
+        assert produce(world.cluster, records).error_code == 0
+    assert Sharer(world, "a", fetches=False).fetch() == [(1, 2, 1)]
 
 
 def test_rules_apply_to_requests_of_share_groups() -> None:

@@ -74,6 +74,7 @@ def leave_alone(brokers: Brokers, node: int) -> None:
     brokers.until(lambda: [one.node_id for one in brokers.metadata().brokers] == [node])
 
 
+@pytest.mark.ci  # that at run time is tried everywhere
 def test_on_the_leader_at_the_start(brokers: Brokers) -> None:
     brokers.start()
     brokers.create("t", 1, 2, 3)
@@ -101,6 +102,7 @@ def test_on_the_leader_at_run_time(brokers: Brokers, harm: Break) -> None:
         assert brokers.partition("u") == (1, (1,), (2, 3))
 
 
+@pytest.mark.ci  # that on the leader is tried everywhere
 def test_on_a_follower_at_run_time(brokers: Brokers) -> None:
     brokers.start()
     brokers.create("t", 1, 2, 3)

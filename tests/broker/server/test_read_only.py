@@ -23,7 +23,7 @@ from tests.broker.server.test_file_disk import as_kafkas
 # Apis whose state is in memory; what they write of groups is kept in memory, too.
 OF_GROUPS = {
     *("ConsumerGroupHeartbeat", "DeleteGroups", "Heartbeat", "JoinGroup", "LeaveGroup", "OffsetCommit", "OffsetDelete"),
-    *("SyncGroup", "ShareGroupHeartbeat", "ShareFetch", "ShareAcknowledge"),
+    *("SyncGroup", "ShareGroupHeartbeat", "ShareFetch", "ShareAcknowledge", "StreamsGroupHeartbeat"),
     *("AlterShareGroupOffsets", "DeleteShareGroupOffsets"),
 }
 OF_CLIENTS = {"GetTelemetrySubscriptions", "PushTelemetry", "SaslAuthenticate"}

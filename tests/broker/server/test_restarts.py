@@ -233,6 +233,7 @@ def killed_amid_transactions(brokers: Brokers, times: int) -> None:
         assert {value.split()[0] + end for end in (b" 0", b" 1")} <= set(found)
 
 
+@pytest.mark.ci  # what was acknowledged is tried everywhere
 def test_what_was_committed_is_there_after_a_kill_amid_transactions(brokers: Brokers) -> None:
     killed_amid_transactions(brokers, 1)
 
@@ -292,6 +293,7 @@ def metadata_is_there_after_kills(brokers: Brokers, times: int) -> None:
                 assert [one.value for one in found if one.name == "retention.bytes"] == [value], name
 
 
+@pytest.mark.ci  # what was acknowledged is tried everywhere
 def test_acknowledged_metadata_is_there_after_a_kill(brokers: Brokers) -> None:
     metadata_is_there_after_kills(brokers, 1)
 

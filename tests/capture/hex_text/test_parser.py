@@ -11,12 +11,6 @@ from kwire.capture.hex_text.parser import parse_hex_text, read_hex_text
 from kwire.errors import DumpError
 from tests.linear_time.effort import no_hang
 
-TRIED = (
-    "hexdump -C, annotated hexdump, hexdump.py, Format-Hex, Netty's hexdump, xxd, od -Ax -tx1, od -Ao -tx1, "
-    r"od -Ad -tx1, tcpdump -X, tshark -x, xxd -i, a list of 0x.., bytea of PostgreSQL, \x.., hex in quotes, "
-    r"a Buffer of Node.js, base64 in quotes, a string with \x.., "
-    "colon-separated, dash-separated, plain hex, hex # comment, base64"
-)
 FRAME = bytes.fromhex("00000010 0012 0000 0000002a 0005 6b77697265 00")  # 20 bytes; the client id is "kwire"
 
 ANNOTATED = """\
@@ -93,13 +87,13 @@ def test_annotated_hexdumps_may_follow_each_other() -> None:
 @pytest.mark.parametrize(
     ("text", "error"),
     [
-        ("", "f.txt:1: this text is not in a known form of hex; ..."),
+        ("", "f.txt:1: not recognised as hex or base64; ..."),
         (
             "# only a comment\n\n",
-            "f.txt:1: this text is not in a known form of hex; ...",
+            "f.txt:1: not recognised as hex or base64; ...",
         ),
-        ("  heading\n", "f.txt:1: this text is not in a known form of hex; ..."),
-        ("\n\nhello\n", "f.txt:3: this text is not in a known form of hex; ..."),
+        ("  heading\n", "f.txt:1: not recognised as hex or base64; ..."),
+        ("\n\nhello\n", "f.txt:3: not recognised as hex or base64; ..."),
         ("0000\nhello\n", "f.txt:2: this line is not plain hex, as those before it are"),
         ("00000000: 0102\n\n0304\n", "f.txt:3: this line is not xxd, as those before it are"),
         ("00000000: 0102\n*\n", "f.txt:2: nothing follows the *; the text is cut short"),
@@ -112,7 +106,7 @@ def test_annotated_hexdumps_may_follow_each_other() -> None:
 def test_what_is_no_hex_is_refused_with_its_line(text: str, error: str) -> None:
     with pytest.raises(DumpError) as caught:
         parse_hex_text(text, "f.txt")
-    assert str(caught.value) == error.replace("...", f"tried: {TRIED}")
+    assert str(caught.value) == error.replace("...", "kwire help input lists the forms")
 
 
 @pytest.mark.parametrize(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+import struct
 import subprocess
 from pathlib import Path
 
@@ -14,6 +15,7 @@ from kwire.capture.open_text import open_hex
 from kwire.capture.packet_text.followed_streams import parse_followed_streams
 from kwire.capture.packet_text.printed_packets import PrintedPacketReader, find_tcp_segment
 from kwire.capture.packet_text.tls_decryption import decrypt_tls
+from kwire.capture.packets.decryption_secrets import find_tls_keys, has_tls_keys
 from kwire.cli.help.topics import TOPICS
 from kwire.cli.main import main
 from kwire.errors import DumpError
@@ -384,6 +386,39 @@ def test_tshark_is_run_with_the_keys(capsys: pytest.CaptureFixture[str], tmp_pat
     ):
         assert main(["decode", str(capture), "--keylog", keys]) == 2
         assert problem in capsys.readouterr().err
+
+
+@pytest.mark.ci
+def test_keys_inside_a_pcapng_are_used(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    if shutil.which("tshark") is None or shutil.which("editcap") is None:
+        pytest.skip("needs tshark and editcap")
+    path = tmp_path / "keys.pcapng"
+    command = ["editcap", "--inject-secrets", f"tls,{SAMPLES / 'tls.keys'}", str(SAMPLES / "tls.pcap"), str(path)]
+    subprocess.run(command, check=True, capture_output=True)
+    assert has_tls_keys(path)
+    assert not has_tls_keys(SAMPLES / "tls.pcap")
+    assert main(["decode", str(path), "--fields", "frame,api"]) == 0
+    assert len(capsys.readouterr().out.splitlines()) == len(of_tls()) + 1
+    assert main(["stats", str(path)]) == 0
+    assert "ApiVersions" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("block", [struct.pack("<IIII", 10, 20, 0x544C534B, 0), struct.pack("<IIII", 10, 20, 1, 0)])
+def test_which_blocks_have_keys_of_tls(block: bytes) -> None:
+    section = bytes.fromhex("0a0d0d0a 1c000000 4d3c2b1a 0100 0000 ffffffffffffffff 1c000000")
+    assert find_tls_keys(section + block) == (block[8:12] == b"KSLT")
+    assert not find_tls_keys(section + struct.pack("<II", 1, 8) + block)
+
+
+@pytest.mark.parametrize(
+    "name", ["browse", "check", "cluster", "compare", "explain", "latency", "redact", "report", "slice", "timeline"]
+)
+def test_commands_that_read_captures_take_keys(
+    name: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    assert main([name, "--help"]) == 0
+    assert "--keylog FILE" in capsys.readouterr().out
 
 
 def test_what_keylog_needs(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

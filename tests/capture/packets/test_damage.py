@@ -19,6 +19,7 @@ from kwire.capture.packets.pcap import PcapReader
 from kwire.capture.packets.pcapng import PcapngReader
 from kwire.protocol.frames.stream_faults import CutRecord, Damaged
 from tests.capture.building import Conversation, capture, enhanced, interface, packet_of, pcap, section
+from tests.cases import case_by_case
 
 COUNT = 60
 CONVERSATIONS = [Conversation(ports=(50000 + number, 9092)).open() for number in range(4)]
@@ -66,8 +67,8 @@ def read(data: bytes, *, looks_ahead: bool = True, size: int = 1 << 16) -> list[
     return list(reader(portions, "x", looks_ahead=looks_ahead))
 
 
-@pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("seed", range(40))
+@case_by_case("kind", KINDS)
+@case_by_case("seed", range(40))
 def test_all_packets_that_no_damage_touches_are_found_and_no_byte_is_lost(kind: str, seed: int) -> None:
     head, records = file_of(kind)
     chance = Random(f"{kind} {seed}")

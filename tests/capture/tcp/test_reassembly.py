@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 
 from kwire.capture.packets.tcp_segment import Segment
-from kwire.capture.tcp.connection import PATIENCE, Ended, Event, Finished, Portion, StreamGap, Unseen
+from kwire.capture.tcp.connection import PATIENCE, PATIENCE_TIME, Ended, Event, Finished, Portion, StreamGap, Unseen
 from kwire.capture.tcp.connection_table import EVERY, ConnectionTable, ReassemblyLimits
-from kwire.capture.tcp.stream_reassembly import WINDOW, HalfConnection, StreamSegment, sequence_distance
-from tests.capture.building import ACK, FIN, RST, SYN, Conversation, changed
+from kwire.capture.tcp.stream_reassembly import MASK, WINDOW, HalfConnection, StreamSegment, sequence_distance
+from tests.capture.building import ACK, FIN, RST, SYN, Conversation, changed, frames_of
 
 
 def events_of(segments: Sequence[Segment], limits: ReassemblyLimits | None = None) -> list[Event]:
@@ -148,6 +148,28 @@ def test_an_acknowledged_hole_is_given_up_after_a_while_and_not_at_once() -> Non
         seen.append(bool(reassembler.feed(segment)))
     assert PATIENCE / 16 < seen.index(True) < 2 * PATIENCE
     assert texts([*segments, lost]) == (b"lostnext", b"")
+
+
+def test_a_hole_is_given_up_though_what_was_given_up_before_is_half_a_circle_behind() -> None:
+    """Sequence numbers half of their circle apart are neither before nor after each other (RFC 9293, section 3.4)."""
+    captured = Conversation().open().say(1, b"lost").say(1, b"x").say(0)
+    far_behind = (captured.segments[4].acknowledgement - (1 << 31) + 10) & MASK
+    captured.segments[4] = changed(captured.segments[4], acknowledgement=far_behind)
+    other = Conversation(ports=(1, 2)).open()
+
+    def wait() -> list[Segment]:
+        start = len(other.segments)
+        captured.now = other.now = max(captured.now, other.now) + PATIENCE_TIME
+        for _ in range(2 * EVERY):
+            other.say(0)
+        return other.segments[start:]
+
+    while_waiting = wait()
+    captured.say(0, b"lost again, and longer").say(0, b"y").say(1)
+    segments = captured.segments
+    lost = [*segments[:3], *segments[4:6], *while_waiting, *segments[7:], *wait()]
+    assert delivered(lost) == [(1, 0, 4), (1, 4, b"x"), (0, 0, 22), (0, 22, b"y")]
+    assert [frame.source.offset for frame in frames_of(lost)] == [0, 0]
 
 
 def test_what_the_snap_length_cut_off_is_a_gap() -> None:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -42,6 +44,14 @@ def test_text_and_all_assignors(description: str, capsys: pytest.CaptureFixture[
     assert out.startswith("2 members, 1 topic\n\nrange, release newest\n4 of 4 partitions have a replica in their")
     assert "roundrobin, release newest\n2 of 4 partitions" in out
     assert "c1      b     orders-1 orders-2\n" in out
+
+
+def test_a_description_on_standard_input_is_read_as_in_a_file(description: str) -> None:
+    command = [sys.executable, "-m", "kwire", "assign", "-", "--json"]
+    piped = subprocess.run(command, input=Path(description).read_bytes(), capture_output=True, check=True)
+    command[-2] = description
+    assert piped.stdout == subprocess.run(command, capture_output=True, check=True).stdout
+    assert json.loads(piped.stdout)["assignments"]
 
 
 def test_whether_the_leader_rebalances(description: str, capsys: pytest.CaptureFixture[str]) -> None:

@@ -17,7 +17,7 @@ from tests.broker.server.serving import serving
 from tests.broker.server.test_socket_server import place, used
 from tests.cli.test_commands import out
 from tests.cli.test_main import DUMP, ran
-from tests.conftest import ROOT
+from tests.conftest import ROOT, SHARED, needs_shared
 from tests.protocol.test_frame_decoder import request
 
 
@@ -32,6 +32,23 @@ def test_one_topic_as_json(capsys: pytest.CaptureFixture[str]) -> None:
         (0, [2, 3], [2])
     ]
     assert [one["rack"] for one in seen["brokers"]] == ["/dc1/r1", "/dc1/r2", "/dc2/r1"]
+
+
+@needs_shared
+@pytest.mark.parametrize("arguments", [["cluster"], ["cluster", "--groups"], ["assign"]])
+def test_files_of_two_clusters_are_refused(capsys: pytest.CaptureFixture[str], arguments: list[str]) -> None:
+    captures = [str(SHARED / f"captures/kafka-{release}-zk.clients.pcap") for release in ("2.4", "1.1")]
+    assert main([*arguments, *captures]) == 2
+    stdout, stderr = capsys.readouterr()
+    assert not stdout
+    assert "its files name 2 cluster ids: " in stderr
+
+
+@needs_shared
+def test_plans_for_two_clusters_are_refused(capsys: pytest.CaptureFixture[str]) -> None:
+    captures = [str(SHARED / f"captures/kafka-{release}-zk.clients.pcap") for release in ("2.4", "1.1")]
+    assert main(["place", "--from", captures[0], "--from", captures[1], "--repair"]) == 2
+    assert "its files name 2 cluster ids: " in capsys.readouterr().err
 
 
 def test_what_cannot_be_told(capsys: pytest.CaptureFixture[str]) -> None:

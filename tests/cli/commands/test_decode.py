@@ -79,7 +79,7 @@ def test_folders_are_read_if_told(tmp_path: Path, capsys: pytest.CaptureFixture[
     assert captured.err.splitlines() == [
         f"kwire: {tmp_path}/a.bin: read as raw frames",
         f"kwire: {tmp_path}/b/two.bin: read as raw frames",
-        f"kwire: {tmp_path}/empty: skipped: there is nothing in it",
+        f"kwire: {tmp_path}/empty: skipped: file is empty",
         f"kwire: {tmp_path}/state: read as a log of requests",
         *[line for line in captured.err.splitlines() if "state: skipped: a logged request, or an object" in line],
     ]

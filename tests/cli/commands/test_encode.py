@@ -14,8 +14,8 @@ import pytest
 import kwire
 from kwire.cli.main import main
 from tests.capture.building import request, response
+from tests.capture.request_logs.test_request_log import LINE, LOG4J
 from tests.capture.test_capture_writer import PATHS, facts, read
-from tests.capture.test_request_log import LINE, LOG4J
 from tests.cli.test_main import DUMP, ran
 from tests.conftest import ROOT
 
@@ -97,7 +97,7 @@ def test_several_connections_as_raw_frames_are_warned_of(tmp_path: Path, capsys:
         ((ROOT / "fixtures/logs/__consumer_offsets-1/00000000000000000000.log").read_bytes(), "this is a log segment"),
         (b"\xff\xfe{}", "this is not UTF-8 text (byte 0xff at offset 0)"),
         (b'{"a": "\xe4"}', "this is not UTF-8 text (byte 0xe4 at offset 7)"),
-        (b"", "there is nothing in it"),
+        (b"", "file is empty"),
     ],
 )
 def test_what_is_no_text_is_named(data: bytes, what: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -45,11 +45,24 @@ def test_an_assistant_finds_the_slow_and_the_failed() -> None:
         ("explain", {"file": CAPTURE, "frame": 5}),
         ("decode", {"file": "/etc/passwd"}),
     )
-    assert [tool.name for tool in tools] == ["files", "stats", "decode", "explain", "cluster", "schema", "errors"]
+    assert [tool.name for tool in tools] == [
+        "files",
+        "stats",
+        "latency",
+        "decode",
+        "explain",
+        "exchange",
+        "timeline",
+        "cluster",
+        "groups",
+        "compare",
+        "schema",
+        "errors",
+    ]
     assert all(tool.annotations.read_only_hint and tool.description for tool in tools)
     assert text(files) == CAPTURE
     assert "JoinGroup" in text(stats)
-    assert text(lines).splitlines()[:2] == ["frame\tapi\terror_code", "21\tJoinGroup\t79"]
+    assert text(lines).splitlines()[:2] == ["frame\tapi\terror_code", "21\tJoinGroup\tMEMBER_ID_REQUIRED"]
     assert text(one).startswith("Metadata v12 response, correlation 7")
     assert secret.is_error
     assert "may be read" in text(secret)
@@ -75,9 +88,39 @@ def test_only_named_files_are_read(tmp_path: Path) -> None:
 
 def test_what_looks_like_an_option_is_none() -> None:
     tools = Tools([Path(CAPTURE)])
-    assert "there is no" in tools.schema("--help")
-    assert "usage" not in tools.decode(CAPTURE, where="--show-secrets")
-    assert "column 1" in tools.decode(CAPTURE, where="--show-secrets")
+    with pytest.raises(ValueError, match="there is no"):
+        tools.schema("--help")
+    with pytest.raises(ValueError, match="column 1"):
+        tools.decode(CAPTURE, where="--show-secrets")
+
+
+def test_failures_and_unknown_arguments_are_errors() -> None:
+    _, filter_error, schema, unknown, ok = asked(
+        ("decode", {"file": CAPTURE, "where": "latncy > 1"}),
+        ("schema", {"message": "Metdata"}),
+        ("stats", {"file": CAPTURE, "where": "api == fetch", "limit": 3}),
+        ("stats", {"file": CAPTURE, "latency": True}),
+    )
+    assert filter_error.is_error
+    assert "latncy" in text(filter_error)
+    assert schema.is_error
+    assert "did you mean" in text(schema)
+    assert unknown.is_error
+    assert "limit" in text(unknown)
+    assert not ok.is_error
+    assert "p99" in text(ok) or "99" in text(ok)
+
+
+def test_tools_run_the_commands_of_their_names() -> None:
+    tools = Tools([Path(CAPTURE)])
+    assert "MEMBER_ID_REQUIRED" in tools.exchange(CAPTURE, 20)
+    assert tools.exchange(CAPTURE, 20).count("JoinGroup") >= 2
+    assert "rack-range" in tools.groups(CAPTURE, at="06:26:55")
+    assert "beyond" in tools.latency(CAPTURE)
+    assert len(tools.decode(CAPTURE, since="06:29:00").splitlines()) < len(tools.decode(CAPTURE).splitlines())
+    with pytest.raises(ValueError, match="choose one"):
+        tools.stats(CAPTURE, slow=3, unanswered=True)
+    assert len(tools.stats(CAPTURE, slow=3).splitlines()) < 8
 
 
 def test_answers_are_bounded() -> None:

@@ -9,6 +9,7 @@ import pytest
 import kwire
 from kwire.cli.main import main
 from kwire.redact.redaction_rules import REASONS
+from kwire.redact.redactor import Redactor
 from tests.cli.test_commands import out
 from tests.cli.test_main import DUMP
 from tests.conftest import ROOT
@@ -90,3 +91,35 @@ def test_raw_frames_of_a_capture_come_with_a_warning(tmp_path: Path, capsys: pyt
     assert main(["redact", CAPTURE, "-o", str(target), "--raw"]) == 0
     assert "raw frames of several connections" in capsys.readouterr().err
     assert target.stat().st_size == sum(len(frame.data) for frame in kwire.read_dump(CAPTURE))
+
+
+def test_a_copy_that_is_read_otherwise_is_reported(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    redact = Redactor.redact
+
+    def redact_and_damage(self: Redactor, frame: kwire.Frame) -> bytes:
+        data = redact(self, frame)
+        return data[:4] + b"\x7f\xff" + data[6:] if frame.source.frame == 0 else data
+
+    monkeypatch.setattr(Redactor, "redact", redact_and_damage)
+    target = str(tmp_path / "out.bin")
+    assert main(["redact", DUMP, "-o", target]) == 1
+    told = capsys.readouterr().err
+    assert f"{target} is read otherwise than the input: LeaderAndIsr v7 request: 1 before, 0 now" in told
+
+
+def test_addresses_are_rewritten_everywhere(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    target = tmp_path / "out.pcap"
+    capture = ROOT / "fixtures/dumps/kafka-3.9-zk.pcap"
+    out(capsys, "redact", str(capture), "-o", str(target), "--addresses")
+    assert b"127.0.0.1" not in target.read_bytes()
+    brokers = {result.frame.source.broker for result in kwire.decode_frames(kwire.read_dump(target))}
+    named = set[str]()
+    for result in kwire.decode_frames(kwire.read_dump(target)):
+        if isinstance(result, kwire.Response) and isinstance(result.message, kwire.messages.MetadataResponse):
+            named |= {f"{broker.host}:{broker.port}" for broker in result.message.brokers}
+    assert named
+    assert named & brokers
+    assert main(["redact", str(capture), "-o", str(target), "--addresses", "--keep", "host"]) == 2
+    assert "--addresses" in capsys.readouterr().err

@@ -122,7 +122,7 @@ def test_the_replica_selector_of_kafkas_own_file_holds(tmp_path: Path, capsys: p
         options = parser_for().parse_args(["serve", "--config", written(selector)])
         assert settings_for(options).rack_aware_fetch is holds
     assert main(["serve", "--config", written("my.Selector")]) == 2
-    assert "there is no replica selector 'my.Selector'" in capsys.readouterr().err
+    assert "'replica.selector.class' cannot be 'my.Selector'" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(

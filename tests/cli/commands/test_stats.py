@@ -48,7 +48,19 @@ def test_who_breaks(capsys: pytest.CaptureFixture[str]) -> None:
         "    uses LeaderAndIsr v7 (1 request); 4.0.2 has no such api\n"
         "    uses UpdateMetadata v8 (1 request); 4.0.2 has no such api\n"
     )
-    assert out(capsys, "stats", DUMP, "--removed-in", "3.9").startswith("no incompatible clients found: Kafka 3.9.2")
+    assert out(capsys, "stats", DUMP, "--removed-in", "3.9").startswith("no client breaks with Kafka 3.9.2")
+
+
+def test_who_must_negotiate_down(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "new.bin"
+    asking = kwire.encode_request(kwire.messages.ApiVersionsRequest(), 3, client_id="asks")
+    news = (kwire.encode_request(kwire.messages.FetchRequest(), 18, client_id=name) for name in ("asks", "silent"))
+    path.write_bytes(b"".join((asking, *news)))
+    assert out(capsys, "stats", str(path), "--removed-in", "4.0") == (
+        "no client breaks with Kafka 4.0.2; 2 clients use newer versions and must negotiate down:\n"
+        '  client "asks" uses Fetch v18 and asks for versions; 4.0.2 supports 4-17\n'
+        '  client "silent" uses Fetch v18 and was not seen asking for versions; 4.0.2 supports 4-17\n'
+    )
 
 
 def test_without_requests_nothing_is_known_of_clients(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -129,7 +141,8 @@ def test_latencies_by_client(capsys: pytest.CaptureFixture[str]) -> None:
 def test_the_slowest_requests_and_their_frames(capsys: pytest.CaptureFixture[str]) -> None:
     slowest = max((time, api) for api, times in latencies_of(capsys).items() for time in times)
     for options in ([], ["--errors"]):
-        found = json.loads(out(capsys, "stats", "--slow", "2", "--json", *options, CAPTURE))["slowest"]
+        arguments = ("--slow", "2", "--long-polls", "--json", *options, CAPTURE)
+        found = json.loads(out(capsys, "stats", *arguments))["slowest"]
         assert len(found) == 2
         assert (found[0]["latencySeconds"], found[0]["api"]) == (pytest.approx(slowest[0], abs=1e-6), slowest[1])
         number = str(found[0]["requestFrame"])
@@ -141,7 +154,7 @@ def test_a_file_may_stand_behind_slow(capsys: pytest.CaptureFixture[str]) -> Non
     lines = out(capsys, "stats", "--slow", CAPTURE).splitlines()
     assert lines == out(capsys, "stats", CAPTURE, "--slow", "10").splitlines()
     assert len(lines) == 11
-    assert " ".join(lines[1].split()) == "902.72 22 23 2026-11-21 06:26:53.960 lab-rack-range-2 JoinGroup:9"
+    assert " ".join(lines[1].split()) == "98.15 - 106 107 2026-11-21 06:29:35.431 2 LeaderAndIsr:7"
     assert main(["stats", "--slow", "0", CAPTURE]) == 2
     assert "1 or more" in capsys.readouterr().err
 
@@ -149,8 +162,20 @@ def test_a_file_may_stand_behind_slow(capsys: pytest.CaptureFixture[str]) -> Non
 def test_frames_are_numbered_anew_in_each_file(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     copy = tmp_path / "copy.pcap"
     copy.write_bytes(Path(CAPTURE).read_bytes())
-    found = json.loads(out(capsys, "stats", "--slow", "2", "--json", CAPTURE, str(copy)))["slowest"]
+    arguments = ("--slow", "2", "--long-polls", "--json", CAPTURE, str(copy))
+    found = json.loads(out(capsys, "stats", *arguments))["slowest"]
     assert [(one["file"], one["requestFrame"]) for one in found] == [(CAPTURE, 22), (str(copy), 22)]
+
+
+def test_a_wait_that_was_asked_for_is_no_slowness(capsys: pytest.CaptureFixture[str]) -> None:
+    """Consumers fetch with max_wait_ms 500 here, followers with 1500; a JoinGroup waits for the other members."""
+    rows = json.loads(out(capsys, "stats", "--slow", "1000", "--json", CAPTURE))["slowest"]
+    beyond = [max(0.0, row["latencySeconds"] - row["askedWaitSeconds"]) for row in rows]
+    assert beyond == sorted(beyond, reverse=True)
+    waits = {(row["api"], row["client"]): row["askedWaitSeconds"] for row in rows}
+    assert waits["JoinGroup", "lab-rack-range-2"] == 300
+    assert {wait for (api, _), wait in waits.items() if api == "Fetch"} <= {0.1, 0.5, 1.5}
+    assert {api for (api, _), wait in waits.items() if wait} == {"Fetch", "JoinGroup", "SyncGroup"}
 
 
 def test_errors_by_client(capsys: pytest.CaptureFixture[str]) -> None:

@@ -8,9 +8,8 @@ from typing import Any
 import pytest
 
 import kwire
-from kwire.cli.filters.frame_filter import filter_for
+from kwire.cli.filters.frame_filter import query_for
 from kwire.cli.options.usage_error import UsageError
-from kwire.protocol.message_summary import MessageSummary
 from kwire.schema.catalog import catalog_for
 from tests.protocol.test_frame_decoder import request, response
 
@@ -26,8 +25,8 @@ NOTHING: dict[str, Any] = {
 
 
 def shown(frames: list[kwire.Frame], **wanted: Any) -> list[int]:
-    test = filter_for(argparse.Namespace(**{**NOTHING, **wanted}), catalog_for(), MessageSummary())
-    return [index for index, result in enumerate(kwire.decode_frames(frames)) if test(result)]
+    query = query_for(argparse.Namespace(**{**NOTHING, **wanted}), catalog_for())
+    return [index for index, result in enumerate(kwire.decode_frames(frames)) if query.matches(result)]
 
 
 M = kwire.messages

@@ -1,4 +1,4 @@
-"""All frames of a capture as lines, written quickly: as when something chooses among them and chooses all."""
+"""The lines of a capture, written quickly: as decoded frame by frame, and as chosen by a query."""
 
 from __future__ import annotations
 
@@ -10,7 +10,6 @@ import pytest
 
 import kwire
 from kwire.cli.commands import decode
-from kwire.cli.main import parser_for
 from kwire.protocol.frame_kinds import FrameKinds
 from tests.capture.building import Conversation, capture
 from tests.capture.captured import CAPTURES
@@ -29,10 +28,16 @@ def capture_of(folder: Path, *conversations: Conversation, name: str = "all.pcap
 
 
 def both_ways(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str, str]:
-    assert run_command(capsys, "decode", *arguments) == run_command(capsys, "decode", "--client", "*", *arguments)
-    quick = run_command(capsys, "decode", "--jsonl", *arguments)
-    assert run_command(capsys, "decode", "--jsonl", "--client", "*", *arguments) == quick
-    return quick
+    """Return the JSON lines of a capture; those and the text are the same decoded frame by frame, and by a query."""
+    results = []
+    for form in ([], ["--jsonl"]):
+        quick = run_command(capsys, "decode", *form, *arguments)
+        assert run_command(capsys, "decode", *form, "--client", "*", *arguments) == quick
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(decode, "is_quick", lambda *_: False)
+            assert run_command(capsys, "decode", *form, *arguments) == quick
+        results.append(quick)
+    return results[1]
 
 
 def test_the_lines_of_a_capture(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -117,27 +122,6 @@ def test_an_interrupt_prints_what_was_read_and_counts_it(
     assert "6 frames, 0 undecodable" in remarks
 
 
-def test_what_chooses_or_names_needs_decoded_frames() -> None:
-    parse = parser_for().parse_args
-    assert decode.are_for(parse(["decode", "--jsonl", "x"]))
-    assert decode.are_for(parse(["decode", "--jsonl", "x", "--show-secrets", "--strict"]))
-    for options in (
-        ["--api", "Fetch"],
-        ["--client", ""],
-        ["--conn", "1"],
-        ["--errors"],
-        ["--from", "0"],
-        ["--to", "1"],
-    ):
-        assert not decode.are_for(parse(["decode", "--jsonl", "x", *options]))
-        assert not decode.are_for(parse(["decode", "x", *options]))
-    assert decode.are_for(parse(["decode", "x", "y"]))
-    assert not decode.are_for(parse(["decode", "x", "-"]))
-    assert not decode.are_for(parse(["decode", "x", "-v"]))
-    assert not decode.are_for(parse(["decode", "--jsonl", "x", "--as", "Metadata:1"]))
-    assert not decode.are_for(parse(["decode", "--json", "x"]))
-
-
 def test_drafts_are_decoded_frame_by_frame(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     both_ways(capsys, str(capture_of(tmp_path, kafka())), "--profile", "KIP-112")
 
@@ -167,7 +151,7 @@ def test_topics_that_other_messages_name(tmp_path: Path, capsys: pytest.CaptureF
     path = capture_of(tmp_path, conversation.close())
     both_ways(capsys, str(path))
     lines = run_command(capsys, "decode", str(path))[1].splitlines()
-    assert [line.split("me  ")[1] for line in lines if "-> Fetch" in line] == ["?01010101", *["orders"] * 3]
+    assert [line.split("me  ")[1] for line in lines if "-> Fetch" in line] == ["orders"] * 4
 
 
 @needs_shared

@@ -101,6 +101,8 @@ ON_FILES = {  # options after which a file follows
     "cluster": ["", "--json", "--groups", "--unavailable", "--metrics", "--topic x", "--from 1970-01-01"],
     "place": ["--report", "--report --json", "--repair", "--repair --json"],
     "slice": ["-w - --api Metadata"],
+    "latency": ["", "--json"],
+    "timeline": ["", "--json", "--html"],
     "redact": ["-o -"],
 }
 WITH_NAMES = (
@@ -118,6 +120,8 @@ def commands_on(file: str, folder: Path) -> Iterator[list[str]]:
     yield ["encode", str(frames)]
     yield ["encode", "--hex", str(frames)]
     yield ["diff", file, file]
+    yield ["compare", file, file]
+    yield ["compare", "--json", file, file]
     yield from ([name, f"--{EVIL}"] for name in COMMANDS)
     yield from ([*words.split(), EVIL] for words in WITH_NAMES)
     yield ["decode", f"{EVIL}.none"]

@@ -277,3 +277,41 @@ def test_keys_come_from_the_terminal_if_the_dump_comes_from_a_pipe() -> None:
         os.close(keyboard)
         os.close(terminal)
     assert (done.stdout, done.stderr) == (b"b'key\\n' b'dump'\n", b"")
+
+
+def test_find_go_to_marks_and_help() -> None:
+    async def steps(screen: Screen) -> None:
+        await screen.type("f", "joingroup")
+        first = screen.frames.cursor
+        assert "JoinGroup" in screen.app._line(screen.frames.numbers[first], 200)
+        await screen.press("n")
+        second = screen.frames.cursor
+        assert second > first
+        await screen.press("N", "m")
+        assert screen.frames.cursor == first
+        await screen.type("colon", "60")
+        assert screen.frames.number == 60
+        await screen.type("colon", "06:29:35")
+        assert (RESULTS[screen.frames.number or 0].frame.source.time or 0) >= 1795242575
+        await screen.press("apostrophe")
+        assert screen.frames.cursor == first
+        await screen.type("f", "nowhere-at-all")
+        assert "no line has" in screen.state
+        await screen.press("s")
+        assert "no line has" in screen.state or "slowest first" in screen.state
+        await screen.press("question_mark")
+        assert any("next mark" in line for line in screen.lines)
+        await screen.press("escape")
+        assert not any("next mark" in line for line in screen.lines)
+
+    browse(steps)
+
+
+def test_earlier_filters_are_recalled() -> None:
+    async def steps(screen: Screen) -> None:
+        await screen.type("/", "api==fetch")
+        await screen.press("escape")
+        await screen.press("/", "up", "enter")
+        assert "filter: api==fetch" in screen.state
+
+    browse(steps)

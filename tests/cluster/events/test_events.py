@@ -18,7 +18,7 @@ def test_an_update_lists_offline_replicas_from_version_4() -> None:
         update_metadata = update(1.0, offline=(2, 1), epochs=(3, 5), version=version)
         offline = (1, 2) if version >= 4 else None
         found = list(events_of_controller(update_metadata.body))
-        assert found == [Event("t", 0, ReportedState(1, 3, 5, (1, 2), (1, 2), offline))]
+        assert found == [Event("t", 0, ReportedState(1, 3, 5, (1, 2), (1, 2), offline, is_deleting=False))]
 
 
 def test_leader_and_isr_never_does_and_gives_the_topic_id() -> None:
@@ -27,7 +27,8 @@ def test_leader_and_isr_never_does_and_gives_the_topic_id() -> None:
 
 
 def test_deletions_are_told_by_the_leader_and_by_stop_replica() -> None:
-    assert list(events_of_controller(update(1.0, leader=-2, isr=()).body)) == [Event("t", 0, DELETION_BEGUN)]
+    begun = DELETION_BEGUN._replace(replicas=(1, 2), offline=(2,))
+    assert list(events_of_controller(update(1.0, leader=-2, isr=(), offline=(2,)).body)) == [Event("t", 0, begun)]
     kind = messages.StopReplicaRequest
     rows = tuple(kind.StopReplicaPartitionState(index, epoch) for index, epoch in ((0, -2), (1, 4)))
     stop = kind(topic_states=(kind.StopReplicaTopicState(topic_name="t", partition_states=rows),))
@@ -60,6 +61,11 @@ def test_what_an_envelope_forwards_is_seen() -> None:
     """Envelopes of Kafka 4.4's brokers; reassignments come to controllers in no other way."""
     seen = {one.name: (one, outer) for row in ROWS for outer in conversation(row) if (one := observed(outer))}
     asked = "AlterPartitionReassignmentsRequest"
-    assert seen.keys() == {asked, "AlterPartitionReassignmentsResponse", "ListPartitionReassignmentsResponse"}
+    assert seen.keys() == {
+        asked,
+        "AlterPartitionReassignmentsResponse",
+        "ListPartitionReassignmentsResponse",
+        "DescribeQuorumResponse",
+    }
     for one, outer in seen.values():
         assert (one.message, one.correlation_id) == (outer.inside.message, outer.correlation_id)

@@ -30,7 +30,8 @@ def test_a_replica_goes_offline_and_returns_as_messages_report() -> None:
 def test_it_may_end_otherwise_or_not_at_all() -> None:
     first, gone = update(1.0, leader=2, live=LIVE), update(2.0, offline=(2,), epochs=(1, 1), live=LIVE)
     assert offline(first, gone) == [row(2.0)]
-    assert offline(first, gone, update(3.0, leader=-2, live=LIVE)) == [row(2.0, 3.0, "deletion begun")]
+    assert offline(first, gone, update(3.0, leader=-2, live=LIVE)) == [row(2.0, 3.0, "online")]
+    assert offline(first, gone, update(3.0, leader=-2, offline=(2,), live=LIVE)) == [row(2.0)]
     moved = update(3.0, replicas=(1, 3), epochs=(1, 2), live=LIVE)
     assert offline(first, gone, moved) == [row(2.0, 3.0, "removed")]
 
@@ -138,12 +139,11 @@ def test_an_answer_about_stop_replica_brings_nothing_back() -> None:
 def test_what_is_removed_or_deleted_before_it_is_back_ends_so() -> None:
     moved = update(61.0, replicas=(1, 3), isr=(1,), epochs=(1, 2), live=LIVE, term=2)
     assert failover(moved) == [row(2.0, 61.0, "removed")]
-    begun = update(61.0, leader=-2, isr=(), live=LIVE, term=2)
-    assert failover(begun) == [row(2.0, 61.0, "deletion begun")]
-    gone = update(61.0, leader=-1, live=LIVE, term=2, kind=2)
+    begun = update(61.0, leader=-2, isr=(), offline=(2,), live=LIVE, term=2)
+    assert failover(begun) == [row(2.0)]  # its log is still in the failed directory (KIP-112)
     other = Observation(Update(controller_epoch=2, type=2), 8, 62.0, "c:1", "b1:9")
     assert failover(other) == [row(2.0, 62.0, "deleted")]
-    assert failover(begun, gone)[0].ended_by == "deletion begun"
+    assert failover(begun, other) == [row(2.0, 62.0, "deleted")]
 
 
 def test_a_state_without_replicas_removes_them() -> None:

@@ -15,6 +15,7 @@ def test_states_have_a_beginning_and_an_end() -> None:
     assert tables.partition_states == (
         PartitionStateRow("t", 0, 1, 0, 0, (1, 2), (1, 2), (), 1.0, 2.0, source),
         PartitionStateRow("t", 0, 1, 0, 1, (1,), (1, 2), (), 2.0, 3.0, source),
+        PartitionStateRow("t", 0, 1, 0, 1, (1,), (1, 2), (), 3.0, None, source, being_deleted=True),
     )
     assert tables.isr_shrinks == (IsrShrink("t", 0, 2.0, 1, 0, (1, 2), (1,), (2,), source),)
 

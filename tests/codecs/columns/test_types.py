@@ -13,6 +13,7 @@ from kwire.codecs.columns.arrow_types import fields_of, scalar_type
 from kwire.codecs.columns.column_plan import trees_of
 from kwire.schema.catalog import catalog_for
 from kwire.schema.spec_reader import read_spec
+from tests.cases import case_by_case
 
 PLAIN = {"bool", "int8", "int16", "int32", "int64", "double", "string", "binary"}
 NUMBERS = """{"type": "data", "name": "Numbers", "validVersions": "0", "flexibleVersions": "none", "fields": [
@@ -29,7 +30,7 @@ def check(type_: Any) -> None:
         assert str(type_) in PLAIN
 
 
-@pytest.mark.parametrize("name", catalog_for().names())
+@case_by_case("name", catalog_for().names())
 def test_all_versions_together_have_all_fields_and_types_that_spark_takes(name: str) -> None:
     schema = kwire.arrow_schema(name)
     for field in schema:

@@ -12,14 +12,15 @@ from hypothesis import strategies as st
 from kwire.codecs.compression import compression_types
 from kwire.codecs.compression.compression_types import deflate, inflate
 from kwire.errors import BadCompression, EncodeError, LimitExceeded, MissingExtra
+from tests.cases import case_by_case
 
 CODECS = compression_types.NAMES[1:]
 MANY = random.Random(5).randbytes(70_000) + bytes(200_000) + b"0123456789" * 10_000
 
 
-@pytest.mark.parametrize("name", CODECS)
-@pytest.mark.parametrize("magic", [0, 1, 2])
-@pytest.mark.parametrize("data", [b"", b"a", b"abc" * 100, MANY], ids=len)
+@case_by_case("name", CODECS)
+@case_by_case("magic", [0, 1, 2])
+@case_by_case("data", [b"", b"a", b"abc" * 100, MANY], ids=len)
 def test_what_is_compressed_inflates_again(name: str, magic: int, data: bytes) -> None:
     if name == "zstd" and magic < 2:
         return

@@ -8,6 +8,7 @@ import pytest
 
 from kwire.codecs.fallback.generated_python import compile_decoder
 from kwire.errors import BadLength, NegativeLength, NullNotAllowed, OverlongVarint
+from tests.cases import case_by_case
 from tests.codecs.fallback.codecs_of import codec_of, comes_back, refused, unread
 from tests.messages.small_specs import field
 
@@ -27,9 +28,9 @@ ELEMENTS: dict[str, Any] = {
 }
 
 
-@pytest.mark.parametrize("version", [0, 3])
-@pytest.mark.parametrize("keys", [{}, NULLABLE], ids=["never null", "nullable"])
-@pytest.mark.parametrize("kind", ELEMENTS)
+@case_by_case("version", [0, 3])
+@case_by_case("keys", [{}, NULLABLE])
+@case_by_case("kind", ELEMENTS)
 def test_arrays_of_every_count_come_back(kind: str, keys: dict[str, Any], version: int) -> None:
     for before in ((), (field("N", "int8"),)):
         codec = codec_of(*before, field("X", f"[]{kind}", **keys), version=version)

@@ -22,6 +22,7 @@ import kwire
 from kwire.arrow.rows.frame_rows import Pairing
 from kwire.capture.frame_extractor import FrameExtractor
 from kwire.capture.packets.pcap import PcapReader
+from kwire.capture.packets.tcp_segment import Segment
 from kwire.codecs import native
 from kwire.codecs.columns.buffer_collector import _ColumnLayout
 from kwire.codecs.columns.column_plan import ColumnPlan
@@ -63,7 +64,7 @@ def paired_in_flight() -> Any:
     streams, pairing = FrameExtractor("x"), Pairing(APIS, native.FrameRows())
     for batch in streams.receive(PcapReader(iter([CAPTURE[: len(CAPTURE) // 2]]))):
         pairing.add_batch(batch)
-    found = [connection.in_flight for connection in pairing._connections.values() if len(connection.in_flight)]
+    found = [connection.in_flight for connection in pairing.connections.values() if len(connection.in_flight)]
     return found[0] if found else filled_in_flight()
 
 
@@ -74,7 +75,7 @@ def states_of(streams: FrameExtractor, pairing: Pairing) -> list[Any]:
         found += [conversation, getattr(conversation, "ends", None), *getattr(conversation, "readers", ())]
     for connection in streams.reassembler.open.values():
         found += [connection, *connection.halves]
-    for pairs in pairing._connections.values():
+    for pairs in pairing.connections.values():
         found += [pairs, *pairs._calls.values()]
     return [one for one in found if one is not None]
 
@@ -313,7 +314,12 @@ def pass_nothing() -> None:
     refused(native.records_are_whole, None, 0, 1)
     refused(native.ConversationState, None, None, 0, None)
     for key in (None, b"", b"abc"):
-        refused(FrameExtractor("x").reassembler.add, key)
+        streams = FrameExtractor("x")
+        segment = Segment(key, 1, 0, 2, b"", 0, None)  # type: ignore[arg-type]
+        assert refused(streams.reassembler.feed, segment, native.FrameBatch())
+    table = native.SegmentTable.__new__(native.SegmentTable)
+    assert refused(table.feed, Segment(bytes(12), 1, 0, 2, b"", 0, None), native.FrameBatch())
+    assert refused(table.finish, native.FrameBatch())
     for name in (
         "FrameBuffer",
         "ConnectionState",

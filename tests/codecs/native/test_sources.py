@@ -32,7 +32,7 @@ def test_a_class_of_the_general_path_inherits_from_the_engine(state: str, module
 def test_the_readme_names_what_there_is() -> None:
     source = (FOLDER / "python_state.py").read_text("utf-8")
     states = set(re.findall(r"^    class (\w+)\b", source, re.MULTILINE))
-    twins = {state for state, _, _ in TWINS} | {"InFlight", "FrameBatch", "FrameRows", "FrameCount"}
+    twins = {state for state, _, _ in TWINS} | {"InFlight", "FrameBatch", "FrameRows", "FrameCount", "Selection"}
     assert twins == states - {"_State"}
     sources = "".join(path.read_text("utf-8") for path in FOLDER.glob("*.p[yx][xi]"))
     names = re.findall(r"`([A-Z]\w+)(?:\.(\w+))?`", README)

@@ -19,8 +19,8 @@ COMMANDS = (
     ("stats", "--latency", "--slow", "10", "--json"),
     ("decode",),
     ("decode", "--jsonl"),
-    ("decode", "--records", "--jsonl"),
-    ("decode", "--fields", "frame,time,api,latency,request_frame,error_code"),
+    ("decode", "--json"),
+    ("decode", "--fields", "frame,time,api,latency,request_frame,error_code,undecodable"),
 )
 
 

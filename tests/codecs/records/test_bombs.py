@@ -159,7 +159,7 @@ def tiny_lz4(count: int) -> bytes:
     return lz4_of(0, 1 << 16)[:7] + b"\x01\0\0\x80x" * count + bytes(4)
 
 
-@pytest.mark.parametrize("name", spread(BOMBS, 6))
+@pytest.mark.parametrize("name", spread(BOMBS, 3))
 def test_a_bomb_of_1_gib_is_refused_in_little_memory_and_few_steps(name: str) -> None:
     result = read_in_child(BOMBS[name]())
     assert result["error"] == "LimitExceeded", result
@@ -168,7 +168,7 @@ def test_a_bomb_of_1_gib_is_refused_in_little_memory_and_few_steps(name: str) ->
     assert result["kept"] > 0
 
 
-@pytest.mark.parametrize("name", spread(LIES, 4))
+@pytest.mark.parametrize("name", spread(LIES, 2))
 def test_false_sizes_are_refused_in_little_memory_and_few_steps(name: str) -> None:
     result = read_in_child(LIES[name]())
     assert result["error"] in ("BadCompression", "BadRecordCount", "NullNotAllowed", "BadLength"), result

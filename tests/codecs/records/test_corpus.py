@@ -9,6 +9,7 @@ import pytest
 from kwire import errors as faults
 from kwire.codecs.records import Record, RecordBatch, UndecodableRecords, parse_records
 from kwire.errors import DecodeError
+from tests.cases import case_by_case
 from tests.codecs.records.cases import cases, data_of, digested, name_of, rebuilt, told
 
 # Kafka's exception -> what kwire raises there. KafkaException: a codec's complaint, or one that came before the
@@ -21,7 +22,7 @@ VERDICTS: dict[str, tuple[type[DecodeError], ...]] = {
 }
 
 
-@pytest.mark.parametrize("case", cases(), ids=name_of)
+@case_by_case("case", cases(), ids=name_of)
 def test_a_recorded_case_reads_to_the_recorded_values(case: dict[str, Any]) -> None:
     batches = list(parse_records(data_of(case), may_be_cut=True))
     assert len(batches) == len(case["batches"])
@@ -30,7 +31,7 @@ def test_a_recorded_case_reads_to_the_recorded_values(case: dict[str, Any]) -> N
         assert (words if "records" in recorded else digested(words)) == recorded
 
 
-@pytest.mark.parametrize("case", cases(), ids=name_of)
+@case_by_case("case", cases(), ids=name_of)
 def test_salvage_reads_a_sound_case_to_the_same_values_without_a_fault(case: dict[str, Any]) -> None:
     data = data_of(case)
     strict, salvage = parse_records(data, may_be_cut=True), parse_records(data, salvage=True)
@@ -42,7 +43,7 @@ def test_salvage_reads_a_sound_case_to_the_same_values_without_a_fault(case: dic
     assert salvage.rest == strict.rest
 
 
-@pytest.mark.parametrize("case", cases(), ids=name_of)
+@case_by_case("case", cases(), ids=name_of)
 def test_a_recorded_batch_is_built_again(case: dict[str, Any]) -> None:
     for batch in parse_records(data_of(case), may_be_cut=True):
         records = list(batch.records())
@@ -69,7 +70,7 @@ def test_a_cut_tail_is_reported_and_kept() -> None:
             list(parse_records(data))
 
 
-@pytest.mark.parametrize("case", cases("broken"), ids=name_of)
+@case_by_case("case", cases("broken"), ids=name_of)
 def test_a_broken_case_gets_the_verdict_that_kafka_gave(case: dict[str, Any]) -> None:
     verdicts = [batch.get("error") for batch in case["batches"]] + [case.get("error")]
     wrong = next((verdict for verdict in verdicts if verdict), None)
@@ -88,7 +89,7 @@ def test_a_broken_case_gets_the_verdict_that_kafka_gave(case: dict[str, Any]) ->
         assert len(good) == len(case["batches"])
 
 
-@pytest.mark.parametrize("case", cases("broken"), ids=name_of)
+@case_by_case("case", cases("broken"), ids=name_of)
 def test_salvage_keeps_the_header_that_kafka_reads_from_a_broken_batch(case: dict[str, Any]) -> None:
     found = [batch for batch in parse_records(data_of(case), salvage=True) if isinstance(batch, RecordBatch)]
     for batch, recorded in zip(found, case["batches"], strict=False):
@@ -100,7 +101,7 @@ def test_salvage_keeps_the_header_that_kafka_reads_from_a_broken_batch(case: dic
             assert words["records"] == recorded["records"]
 
 
-@pytest.mark.parametrize("case", cases("broken"), ids=name_of)
+@case_by_case("case", cases("broken"), ids=name_of)
 def test_salvage_loses_no_byte_of_a_broken_case(case: dict[str, Any]) -> None:
     data = data_of(case)
     batches = parse_records(data, salvage=True)

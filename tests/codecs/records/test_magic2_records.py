@@ -15,6 +15,7 @@ from kwire.codecs.records import (
     UndecodableRecords,
     build_batch,
     parse_records,
+    python_cursors,
     record_reader,
 )
 from kwire.codecs.records.record_layouts import RECORD
@@ -72,7 +73,7 @@ def test_both_paths_agree_on_many_damaged_records() -> None:
 
 def _agree(data: bytes) -> None:
     try:
-        fast = record_reader.read_fast(data, 0)
+        fast = python_cursors.read_fast(data, 0)
     except (IndexError, ValueError):
         with pytest.raises(DecodeError):
             slow_fields(data)
@@ -218,7 +219,7 @@ def test_a_batch_with_nothing_but_faults_is_given_up() -> None:
 
 
 def test_fields_are_those_of_the_layout() -> None:
-    fields, stop = record_reader.read_fast(GOOD, 0)
+    fields, stop = python_cursors.read_fast(GOOD, 0)
     assert RECORD.message_class(*fields)._asdict() == {
         "attributes": 0,
         "timestamp_delta": 1,

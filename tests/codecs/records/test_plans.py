@@ -38,6 +38,7 @@ def test_arguments_of_another_kind_are_refused(arguments: dict[str, Any], path: 
         (Record(0, create_timestamp=0.5), "records[0].create_timestamp"),  # type: ignore[arg-type]
         (Record(0, attributes="1"), "records[0].attributes"),  # type: ignore[arg-type]
         (Record(0, headers=("ab", "abc")), "records[0].headers[0]"),  # type: ignore[arg-type]
+        (Record(0, headers=5), "records[0].headers"),  # type: ignore[arg-type]
     ],
 )
 def test_records_of_another_kind_are_refused(record: Any, path: str) -> None:

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import io
+import runpy
+import subprocess
+import sys
 from typing import Any
 
+import construct
 import pytest
 from construct import Int16ub
 
-from kwire.codecs.wire import INT8, INT16, INT32, Node, Reader, Writer
+from kwire.codecs.wire import INT8, INT16, INT32, Node, Reader, Writer, construct_classes
 from kwire.codecs.wire.reader import MOST_FAULTS
 from kwire.errors import (
     BadBoolean,
@@ -202,3 +206,29 @@ def test_a_number_of_any_length_is_told_in_short() -> None:
 
 def test_a_plain_node_has_no_size_and_no_name_to_speak_of() -> None:
     assert (Node().least, Node().type_name) == (0, "?")
+
+
+def test_construct_is_imported_when_a_tree_is_used_as_a_construct() -> None:
+    program = (
+        "import sys, kwire; codec = kwire.codec('MetadataRequest', 4); codec.decode(bytes(5)); "
+        "print('construct' in sys.modules); data = bytes(5); print(codec.schema.parse(data) == codec.decode(data)); "
+        "import construct; print(isinstance(codec.schema, construct.Construct)); "
+        "print(isinstance(codec.schema.fields[0], construct.Subconstruct))"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert done.stdout.split() == ["False", "True", "True", "True"]
+
+
+def test_nodes_are_constructs_at_once_where_construct_was_imported_before() -> None:
+    names = runpy.run_path(construct_classes.__file__)
+    assert issubclass(names["Subconstruct"], construct.Subconstruct)
+    assert not names["use_construct"]()
+
+
+def test_a_node_has_the_methods_of_construct_and_no_others() -> None:
+    program = (
+        "import sys; from kwire.codecs.wire import INT16; print(INT16.parse(bytes(2)), 'construct' in sys.modules, "
+        "hasattr(INT16, 'nonsense'))"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert done.stdout.split() == ["0", "True", "False"]

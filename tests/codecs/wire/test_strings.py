@@ -18,6 +18,7 @@ from kwire.errors import (
     TooLong,
     WrongType,
 )
+from tests.cases import case_by_case
 from tests.codecs.wire.walks import read, refused, salvage, unwritable, written
 
 OLD, COMPACT = String(), String(COMPACT_LENGTH)
@@ -143,7 +144,7 @@ c328:{}( e228a1:{}({} e28228:{}( f0288cbc:{}({}{} f0908cf0:{}{} c2c2c2:{}{}{} e2
 """.split()
 
 
-@pytest.mark.parametrize(("data", "text"), [case.split(":") for case in MALFORMED])
+@case_by_case("data,text", [case.split(":") for case in MALFORMED])
 def test_malformed_text_is_refused_in_strict_and_read_as_java_does_in_salvage(data: str, text: str) -> None:
     size = len(data) // 2
     value = text.replace("{}", "\ufffd")

@@ -39,6 +39,7 @@ def read_by(monkeypatch: pytest.MonkeyPatch) -> list[str]:
         return read(codec, reader)
 
     monkeypatch.setattr(Codec, "read", noted)
+    monkeypatch.setattr("kwire.protocol.frame_decoder._decode_plain", lambda *_: None)
     return names
 
 

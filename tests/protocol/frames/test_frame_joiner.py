@@ -28,6 +28,8 @@ def test_codes_are_stable_names_and_mark_failures() -> None:
         "Encrypted": ("NOT_KAFKA", False),
         "LostPackets": ("LOST_PACKETS", False),
         "LateFile": ("LATE_FILE", False),
+        "OddLine": ("ODD_LINE", True),
+        "BodyNotLogged": ("BODY_NOT_LOGGED", False),
         "Damaged": ("DAMAGED", True),
         "CutRecord": ("CUT_SHORT", False),
         "BrokenDump": ("NO_FRAME", True),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 from typing import Any
 
 import pytest
@@ -16,6 +17,7 @@ from kwire.protocol.frames.frame import Source
 from kwire.protocol.frames.frame_joiner import LEAST_PART, MOST_AHEAD, FrameJoiner
 from kwire.protocol.frames.size_faults import cut_short
 from kwire.protocol.frames.stream_faults import Gap, NotKafka
+from tests.cases import case_by_case
 
 FRAMES = [
     bytes.fromhex("00000004 00000007"),
@@ -33,6 +35,15 @@ def test_portions_of_any_size_give_the_same_frames(sizes: list[int]) -> None:
         data = data[size:]
     assert seen == [(FRAMES[0], 0, 0), (FRAMES[1], 1, 8), (FRAMES[2], 2, 18)]
     assert (reader.rest, reader.count, reader.offset) == (b"", 3, 27)
+
+
+def test_a_reader_goes_on_where_it_was_pickled() -> None:
+    data = b"".join(FRAMES)
+    reader = kwire.FrameReader(limit=100)
+    assert next(reader.feed(data[:12])).data == FRAMES[0]
+    reader = pickle.loads(pickle.dumps(reader))
+    assert [(frame.data, frame.source.offset) for frame in reader.feed(data[12:])] == [(FRAMES[1], 8), (FRAMES[2], 18)]
+    assert (reader.limit, reader.count, reader.rest) == (100, 3, b"")
 
 
 @given(st.lists(st.integers(1, 9) | st.integers(1, 3 * LEAST_PART), min_size=1))
@@ -110,7 +121,7 @@ def test_a_size_that_is_not_there_yet_makes_nothing() -> None:
     assert len(reader.rest) == 14
 
 
-@pytest.mark.parametrize("have", range(1, 48))
+@case_by_case("have", range(1, 48))
 def test_how_much_is_missing_is_known_once_the_size_is_there(have: int) -> None:
     cut = cut_short((bytes.fromhex("0000002c") + bytes(44))[:have], "the connection closed")
     assert cut is not None

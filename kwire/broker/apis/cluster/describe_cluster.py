@@ -21,7 +21,6 @@ def describe_cluster(request: RequestContext[messages.DescribeClusterRequest]) -
         return response(
             error_code=code,
             error_message="this endpoint belongs to a broker; controller endpoints are not served",
-            endpoint_type=message.endpoint_type,
         )
     nodes = [node.broker() for node in controller.nodes.values() if node.is_alive or message.include_fenced_brokers]
     row = response.DescribeClusterBroker

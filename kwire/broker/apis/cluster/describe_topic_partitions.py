@@ -9,12 +9,10 @@ from ....values import ErrorCode, ResourceType
 from ...api import ServedApi
 from ...controller.partition import Partition
 from ...controller.topic import Topic
-from ...controller.topic_names import INTERNAL
+from ...controller.topic_names import INTERNAL, is_valid_name
 from ...request_context import RequestContext
-from ...security.api_permissions import operations
+from ...security.api_permissions import UNASKED, operations
 from .metadata import list_visible_topics
-
-MOST_DESCRIBED = 2000  # the default of Kafka's max.request.partition.size.limit
 
 
 def describe_topic_partitions(
@@ -27,16 +25,27 @@ def describe_topic_partitions(
     topics = request.cluster.controller.topics
     names = sorted({row.name for row in message.topics} or {topic.name for topic in list_visible_topics(request)})
     cursor = message.cursor
+    is_listed = not message.topics or any(cursor and row.name == cursor.topic_name for row in message.topics)
+    if cursor is not None and (cursor.partition_index < 0 or not is_listed):  # DescribeTopicPartitionsRequestHandler
+        return request.failed(ErrorCode.INVALID_REQUEST)
     first = cursor.partition_index if cursor is not None else 0
     names = [name for name in names if cursor is None or name >= cursor.topic_name]
-    left = min(max(1, message.response_partition_limit), MOST_DESCRIBED)
+    left = min(max(1, message.response_partition_limit), request.cluster.settings.max_described_partitions)
     rows = []
     for name in names:
         topic = topics.get(name)
         code = request.error(name)
         if topic is None or code:
-            code = code or ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
-            rows.append(response.DescribeTopicPartitionsResponseTopic(name=name, error_code=code))
+            unknown = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION if is_valid_name(name) else ErrorCode.INVALID_TOPIC_EXCEPTION
+            rows.append(
+                response.DescribeTopicPartitionsResponseTopic(
+                    name=name,
+                    error_code=code or unknown,
+                    topic_authorized_operations=UNASKED
+                    if code
+                    else operations(request.allows, ResourceType.TOPIC, name),
+                )
+            )
             continue
         begin = first if cursor is not None and name == cursor.topic_name else 0
         if not left:

@@ -27,6 +27,8 @@ def metadata(request: RequestContext[messages.MetadataRequest]) -> messages.Meta
     topics = request.message.topics or ()
     if request.version < FIRST_WITH_IDS and any(row.name is None or any(row.topic_id) for row in topics):
         return request.failed(ErrorCode.INVALID_REQUEST)
+    if any(row.name is None and not any(row.topic_id) for row in topics):  # Kafka fails at such a row
+        return request.failed(ErrorCode.UNKNOWN_SERVER_ERROR)
     controller = request.cluster.controller
     brokers = tuple(
         response.MetadataResponseBroker(node_id=broker.node_id, host=broker.host, port=broker.port, rack=broker.rack)
@@ -74,7 +76,8 @@ def _topics(request: RequestContext[messages.MetadataRequest]) -> list[messages.
     topics = request.message.topics
     if topics is None or (request.version == 0 and not topics):
         return [_topic(request, topic) for topic in list_visible_topics(request)]
-    return [_asked_topic(request, row) for row in topics]
+    unique = {(row.name, bytes(row.topic_id)): row for row in topics}
+    return [_asked_topic(request, row) for row in unique.values()]
 
 
 def list_visible_topics(
@@ -89,7 +92,8 @@ def _asked_topic(
     request: RequestContext[messages.MetadataRequest], row: messages.MetadataRequest.MetadataRequestTopic
 ) -> messages.MetadataResponse.MetadataResponseTopic:
     controller = request.cluster.controller
-    topic = controller.find(row.name, row.topic_id)
+    is_by_id = any(row.topic_id)  # which then counts, whatever the name is
+    topic = controller.find(None if is_by_id else row.name, row.topic_id)
     failure = messages.MetadataResponse.MetadataResponseTopic
     if topic is not None:
         if request.error(topic.name) == ErrorCode.TOPIC_AUTHORIZATION_FAILED:
@@ -97,7 +101,7 @@ def _asked_topic(
             topic_id = row.topic_id if row.name is None else bytes(16)
             return failure(name=row.name, topic_id=topic_id, error_code=ErrorCode.TOPIC_AUTHORIZATION_FAILED)
         return _topic(request, topic)
-    if row.name is None:
+    if row.name is None or is_by_id:
         return failure(name=None, topic_id=row.topic_id, error_code=ErrorCode.UNKNOWN_TOPIC_ID)
     if code := request.error(row.name) or _creation_error(request, row.name):
         return failure(name=row.name, error_code=code)
@@ -105,7 +109,14 @@ def _asked_topic(
     try:
         check_name(row.name, controller.topics)
         if _creates(request):
-            return _topic(request, controller.create(row.name, controller.place(-1, -1, unasked=True)))
+            topic = controller.create(row.name, controller.place(-1, -1, unasked=True))
+            # Kafka: AutoTopicCreationManager lets the controller create it, and answers before it is there
+            code = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+            return (
+                failure(name=row.name, error_code=code)
+                if request.cluster.settings.realistic
+                else _topic(request, topic)
+            )
     except Refused as error:
         code = error.error_code
     return failure(name=row.name, error_code=code)

@@ -1,16 +1,18 @@
-"""GetTelemetrySubscriptions and PushTelemetry: clients' metrics (KIP-714), which the broker never requests."""
+"""GetTelemetrySubscriptions and PushTelemetry: clients' metrics (KIP-714), which the broker discards."""
 
 from __future__ import annotations
 
+from typing import Any
+
 from .... import messages
+from ....codecs.json_writer import uuid_text
 from ....values import ErrorCode
 from ...api import ServedApi
+from ...client_metrics import WantedMetrics, find_wanted_metrics
 from ...controller.topic import NO_TOPIC_ID
 from ...request_context import RequestContext
 
-INTERVAL_MS = 300_000
 MOST_BYTES = 1 << 20  # the default of Kafka's telemetry.max.bytes
-SUBSCRIPTION = 1
 NONE, ACCEPTED = 0, (4, 3, 1, 2)  # values of `kwire.values.CompressionType`, in Kafka's order
 
 
@@ -18,14 +20,26 @@ def get_telemetry_subscriptions(
     request: RequestContext[messages.GetTelemetrySubscriptionsRequest],
 ) -> messages.GetTelemetrySubscriptionsResponse:
     """Handle GetTelemetrySubscriptions: assign an id to a client that has none."""
+    instance_id = _instance_id(request)
+    wanted = _find_wanted(request, instance_id)
     return messages.GetTelemetrySubscriptionsResponse(
-        client_instance_id=_instance_id(request),
-        subscription_id=SUBSCRIPTION,
+        client_instance_id=instance_id,
+        subscription_id=wanted.subscription_id,
         accepted_compression_types=ACCEPTED,
-        push_interval_ms=INTERVAL_MS,
+        push_interval_ms=wanted.interval_ms,
         telemetry_max_bytes=MOST_BYTES,
         delta_temporality=True,
+        requested_metrics=wanted.metrics,
     )
+
+
+def _find_wanted(request: RequestContext[Any], instance_id: bytes) -> WantedMetrics:
+    client = {
+        "client_instance_id": uuid_text(instance_id),
+        "client_id": request.client_id,
+        "client_source_address": request.client_host,
+    }
+    return find_wanted_metrics(request.cluster.controller.configs.client_metrics, client)
 
 
 def _instance_id(request: RequestContext[messages.GetTelemetrySubscriptionsRequest]) -> bytes:
@@ -39,7 +53,7 @@ def push_telemetry(request: RequestContext[messages.PushTelemetryRequest]) -> me
     response = messages.PushTelemetryResponse
     if message.client_instance_id == NO_TOPIC_ID:
         return response(error_code=ErrorCode.INVALID_REQUEST)
-    if message.subscription_id != SUBSCRIPTION:
+    if message.subscription_id != _find_wanted(request, bytes(message.client_instance_id)).subscription_id:
         return response(error_code=ErrorCode.UNKNOWN_SUBSCRIPTION_ID)
     if message.compression_type not in (NONE, *ACCEPTED):
         return response(error_code=ErrorCode.UNSUPPORTED_COMPRESSION_TYPE)

@@ -42,7 +42,7 @@ def join_consumer_group(
     if isinstance(member, int):
         return join_error(member, message.member_id)
     is_new = member.member_id not in consumer.target
-    _plan_classic(request, group, member, protocols, changed=subscribe(member, subscription) or is_new)
+    _plan_classic(request, group, consumer, member, protocols, changed=subscribe(member, subscription) or is_new)
     consumer.reconcile(member, owned, request.now)
     if before is not None and before is not member and request.cluster.groups.ends_migration(consumer, [before]):
         request.cluster.groups.downgrade(group, request.now)
@@ -82,6 +82,7 @@ def _check_member_id(member: ConsumerMember, member_id: str) -> ConsumerMember |
 def _plan_classic(
     request: RequestContext[messages.JoinGroupRequest],
     group: Group,
+    consumer: ConsumerGroup,
     member: ConsumerMember,
     protocols: Protocols,
     *,
@@ -91,7 +92,6 @@ def _plan_classic(
     message = request.message
     groups = request.cluster.groups
     size = member.size
-    assert group.consumer is not None
     session_timeout = message.session_timeout_ms / 1000
     is_given = message.rebalance_timeout_ms >= 0  # version 0 has one timeout for both
     member.rebalance_timeout = message.rebalance_timeout_ms / 1000 if is_given else session_timeout
@@ -99,7 +99,7 @@ def _plan_classic(
     member.client_id = request.client_id
     member.client_host = request.client_host
     groups.held.take(member.size - size)
-    groups.plan(group, group.consumer, changed=changed)
+    groups.plan(group, consumer, changed=changed)
 
 
 def new_member_id(request: RequestContext[object]) -> str:

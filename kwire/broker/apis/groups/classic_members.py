@@ -16,7 +16,7 @@ from ...groups.consumer_group import ClassicProtocol, ConsumerMember
 from ...groups.group_migration import classic_assignment
 from ...groups.group_types import CONSUMER
 from ...request_context import RequestContext
-from .group_checks import problem_with
+from .group_checks import consumer_group_of, problem_with
 
 FIRST_WITH_MEMBERS = 3  # the first version of LeaveGroup for several members
 
@@ -31,11 +31,12 @@ def _find_member(
         member_id, instance_id: the member's ids.
         generation: the generation in requests that only classic members send; None in requests that all members send.
     """
-    assert group.consumer is not None
+    consumer = consumer_group_of(group)
+    assert consumer is not None
     if instance_id is None:
-        member = group.consumer.members.get(member_id)
+        member = consumer.members.get(member_id)
     else:
-        member = group.consumer.static(instance_id)
+        member = consumer.static(instance_id)
         if member is not None and member_id and member.member_id != member_id:
             return ErrorCode.FENCED_INSTANCE_ID
     if member is None or (generation is not None and member.classic is None):
@@ -46,14 +47,15 @@ def _find_member(
 def find_consumer_group(request: RequestContext[messages.HeartbeatRequest | messages.SyncGroupRequest]) -> Group | None:
     """Return the KIP-848 group of a request; None if it is not one, or if another broker coordinates it."""
     group = request.cluster.groups.find(request.message.group_id)
-    is_one = group is not None and group.consumer is not None and group.consumer.members
+    consumer = consumer_group_of(group)
+    is_one = consumer is not None and consumer.members
     return group if is_one and not problem_with(request, request.message.group_id) else None
 
 
 def sync_consumer_group(request: RequestContext[messages.SyncGroupRequest], group: Group) -> messages.SyncGroupResponse:
     """Handle SyncGroup of a classic member in a KIP-848 group."""
     message = request.message
-    consumer = group.consumer
+    consumer = consumer_group_of(group)
     member = _find_member(group, message.member_id, message.group_instance_id, message.generation_id)
     if isinstance(member, int):
         return sync_error(member)
@@ -80,7 +82,7 @@ def _must_join(request: RequestContext[object], classic: ClassicProtocol, timeou
 def keep_classic_member(request: RequestContext[messages.HeartbeatRequest], group: Group) -> int:
     """Return the error code of a Heartbeat response to a classic member in a KIP-848 group."""
     message = request.message
-    consumer = group.consumer
+    consumer = consumer_group_of(group)
     member = _find_member(group, message.member_id, message.group_instance_id, message.generation_id)
     if isinstance(member, int):
         return member

@@ -6,10 +6,9 @@ from .... import messages
 from ....values import ErrorCode
 from ...api import ServedApi
 from ...groups.consumer_group import Assigned, ConsumerGroup, ConsumerMember
-from ...groups.share_group import ShareGroup
 from ...request_context import RequestContext
 from .consumer_group_heartbeat import group_by_topic
-from .group_checks import problem_with
+from .group_checks import consumer_group_of, problem_with
 
 CLASSIC_TYPE, CONSUMER_TYPE = 0, 1  # types of members
 
@@ -29,10 +28,10 @@ def _describe_group(
     if code := problem_with(request, group_id):
         return row(group_id=group_id, error_code=code)
     group = request.cluster.groups.find(group_id)
-    if group is None or group.consumer is None or isinstance(group.consumer, ShareGroup):
+    consumer = consumer_group_of(group)
+    if consumer is None:
         missing = f"Group {group_id} {'not found' if group is None else 'is not a consumer group'}."
         return row(group_id=group_id, error_code=ErrorCode.GROUP_ID_NOT_FOUND, error_message=missing)
-    consumer = group.consumer
     return row(
         group_id=group_id,
         group_state=consumer.state.value,

@@ -7,10 +7,9 @@ from ....values import ErrorCode
 from ...api import ServedApi
 from ...groups.classic_group import Group
 from ...groups.consumer_group import ASSIGNORS, Assigned, ConsumerGroup, ConsumerMember, pattern_problem, places_of
-from ...groups.share_group import ShareGroup
 from ...request_context import RequestContext
 from .classic_member_join import new_member_id
-from .group_checks import problem_with
+from .group_checks import consumer_group_of, problem_with
 
 JOINS, LEAVES, LEAVES_FOR_A_WHILE = 0, -1, -2  # special member epochs
 FIRST_WITH_OWN_IDS = 1  # ConsumerGroupHeartbeat: clients generate their member ids (KIP-1082)
@@ -29,13 +28,14 @@ def consumer_group_heartbeat(
     group = _group_for(request)
     if isinstance(group, int):
         return _make_error(group)
-    assert group.consumer is not None
+    consumer = consumer_group_of(group)
+    assert consumer is not None
     if message.member_epoch < JOINS:
-        return _leave(request, group, group.consumer)
-    member = _member(request, group, group.consumer)
+        return _leave(request, group, consumer)
+    member = _member(request, group, consumer)
     if isinstance(member, int):
         return _make_error(member)
-    return _heartbeat(request, group, group.consumer, member)
+    return _heartbeat(request, group, consumer, member)
 
 
 def _problem(request: RequestContext[messages.ConsumerGroupHeartbeatRequest]) -> int:
@@ -71,14 +71,14 @@ def _group_for(request: RequestContext[messages.ConsumerGroupHeartbeatRequest]) 
     message = request.message
     groups = request.cluster.groups
     group = groups.find(message.group_id)
-    if group is not None and group.consumer is not None:
-        return ErrorCode.GROUP_ID_NOT_FOUND if isinstance(group.consumer, ShareGroup) else group
-    if message.member_epoch != JOINS:
+    if consumer_group_of(group) is not None:
+        return group or ErrorCode.GROUP_ID_NOT_FOUND
+    if message.member_epoch != JOINS or (group is not None and not groups.can_convert(group)):
         return ErrorCode.GROUP_ID_NOT_FOUND
     group = groups.found_or_made(message.group_id)
     if group is None:
         return ErrorCode.GROUP_MAX_SIZE_REACHED
-    if len(group.members) >= groups.settings.most_group_members:
+    if len(group.members) >= min(groups.settings.most_group_members, groups.settings.consumer_group_max_size):
         return ErrorCode.GROUP_MAX_SIZE_REACHED
     if group.members:
         return group if groups.upgrade(group, request.now) else ErrorCode.GROUP_ID_NOT_FOUND
@@ -92,6 +92,9 @@ def _member(
     """Return the member that sent a request, or a new one if it joins; otherwise an error code."""
     message = request.message
     member = consumer.members.get(message.member_id)
+    texts = *(message.subscribed_topic_names or ()), message.subscribed_topic_regex or ""
+    if any(texts) and not request.cluster.groups.has_room_for((message.member_id, *texts), member):
+        return ErrorCode.GROUP_MAX_SIZE_REACHED
     if message.member_epoch == JOINS:
         before = consumer.static(message.instance_id)
         if before is not None and before is not member and not before.has_left and before.classic is None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from .... import messages
 from ....values import ErrorCode
 from ...api import ServedApi
-from ...groups.consumer_group import GroupState
+from ...groups.modern_group import GroupState
 from ...groups.share_group import ShareGroup
 from ...request_context import RequestContext
 from .group_checks import problem_with

@@ -8,7 +8,7 @@ from .... import messages
 from ....values import ErrorCode, ResourceType
 from ...api import ServedApi
 from ...groups.classic_responses import describe_classic_group
-from ...groups.consumer_group import GroupState
+from ...groups.modern_group import GroupState
 from ...request_context import RequestContext
 from ...security.api_permissions import operations
 from .group_checks import problem_with

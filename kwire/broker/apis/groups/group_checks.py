@@ -2,12 +2,25 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from typing import Any, TypeAlias
+
 from .... import messages
+from ....cluster.assignors.members import TopicPartition
 from ....values import ErrorCode
 from ...controller.topic_names import GROUPS
 from ...groups.classic_group import Group, Member
+from ...groups.consumer_group import ConsumerGroup
+from ...groups.group_types import CONSUMER
+from ...groups.modern_group import ModernMember
+from ...groups.streams_group import StreamsGroup
 from ...internal_topics import coordinator_of
 from ...request_context import RequestContext
+
+CommittedTopic: TypeAlias = (
+    "messages.OffsetCommitRequest.OffsetCommitRequestTopic"
+    " | messages.TxnOffsetCommitRequest.TxnOffsetCommitRequestTopic"
+)
 
 
 def problem_with(
@@ -55,16 +68,47 @@ def membership(
     return (group, member) if generation == group.generation else ErrorCode.ILLEGAL_GENERATION
 
 
+def consumer_group_of(group: Group | None) -> ConsumerGroup | None:
+    """Return the members of a consumer group (KIP-848); None if there is no group, or one of another type."""
+    if group is None or group.kind != CONSUMER or not isinstance(group.consumer, ConsumerGroup):
+        return None
+    return group.consumer
+
+
 def consumer_problem(group: Group, member_id: str, epoch: int) -> int:
-    """Return the error code if a member of a KIP-848 group may not commit or fetch offsets; 0 if it may.
+    """Return the error code if a member of a group whose broker assigns may not commit or fetch offsets; 0 if it may.
 
     Args:
         group: the group.
         member_id, epoch: the member's id and epoch; requests without them are refused while the group has members.
     """
     assert group.consumer is not None
-    member = group.consumer.members.get(member_id)
+    member: ModernMember[Any] | None = group.consumer.members.get(member_id)
     if member is None:
         return ErrorCode.UNKNOWN_MEMBER_ID
-    stale = ErrorCode.STALE_MEMBER_EPOCH if member.classic is None else ErrorCode.ILLEGAL_GENERATION
+    stale = ErrorCode.ILLEGAL_GENERATION if member.is_classic else ErrorCode.STALE_MEMBER_EPOCH
     return ErrorCode.NONE if member.epoch == epoch else stale
+
+
+def commit_problem(
+    request: RequestContext[object], group: Group, member_id: str, epoch: int, topics: Iterable[CommittedTopic]
+) -> int:
+    """Return the error code if a member of a group whose broker assigns may not commit offsets of topics; 0 if it may.
+
+    Args:
+        request: the request.
+        group: the group.
+        member_id, epoch: the member's id and epoch; a member of a streams group may still use the epoch in which it got
+            the tasks.
+        topics: the topics.
+    """
+    streams = group.consumer
+    if not isinstance(streams, StreamsGroup) or member_id not in streams.members:
+        return consumer_problem(group, member_id, epoch)
+    partitions: list[TopicPartition] = []
+    for row in topics:
+        topic = request.cluster.controller.find(row.name, row.topic_id)
+        name = row.name if topic is None else topic.name
+        partitions += [(name, part.partition_index) for part in row.partitions]
+    may = streams.may_commit(streams.members[member_id], epoch, partitions)
+    return ErrorCode.NONE if may else ErrorCode.STALE_MEMBER_EPOCH

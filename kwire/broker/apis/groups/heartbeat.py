@@ -5,7 +5,7 @@ from __future__ import annotations
 from .... import messages
 from ....values import ErrorCode
 from ...api import ServedApi
-from ...groups.consumer_group import GroupState
+from ...groups.modern_group import GroupState
 from ...request_context import RequestContext
 from .classic_members import find_consumer_group, keep_classic_member
 from .group_checks import membership

@@ -10,13 +10,13 @@ from ....values import ErrorCode
 from ...api import ServedApi
 from ...groups.classic_group import Group, Member
 from ...groups.classic_responses import join_error, join_response
-from ...groups.consumer_group import GroupState
 from ...groups.group_memory import Protocols
-from ...groups.share_group import ShareGroup
+from ...groups.group_types import SHARE, STREAMS
+from ...groups.modern_group import GroupState
 from ...purgatory import Parked
 from ...request_context import RequestContext
 from .classic_member_join import FIRST_WITH_KNOWN_IDS, join_consumer_group
-from .group_checks import member_or_problem, problem_with
+from .group_checks import consumer_group_of, member_or_problem, problem_with
 
 JoinAnswer: TypeAlias = "messages.JoinGroupResponse | Parked[messages.JoinGroupResponse]"
 
@@ -35,10 +35,11 @@ def join_group(request: RequestContext[messages.JoinGroupRequest]) -> JoinAnswer
     if group is None:
         code = ErrorCode.UNKNOWN_MEMBER_ID if message.member_id else ErrorCode.GROUP_MAX_SIZE_REACHED
         return join_error(code, message.member_id)
-    if isinstance(group.consumer, ShareGroup):
+    consumer = consumer_group_of(group)
+    if group.kind == SHARE or (group.kind == STREAMS and group.consumer and group.consumer.members):
         return join_error(ErrorCode.INCONSISTENT_GROUP_PROTOCOL, message.member_id)
-    if group.consumer is not None and group.consumer.members:
-        return join_consumer_group(request, group, group.consumer)
+    if consumer is not None and consumer.members:
+        return join_consumer_group(request, group, consumer)
     if group.consumer is not None:
         groups.end_consumers(group)
     answer = _Join(request, group).answer()

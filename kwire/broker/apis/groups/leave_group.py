@@ -6,7 +6,7 @@ from .... import messages
 from ....values import ErrorCode
 from ...api import ServedApi
 from ...groups.classic_group import Group
-from ...groups.share_group import ShareGroup
+from ...groups.group_types import CONSUMER
 from ...request_context import RequestContext
 from .classic_members import FIRST_WITH_MEMBERS, leave_consumer_group
 from .group_checks import member_or_problem, problem_with
@@ -21,7 +21,7 @@ def leave_group(request: RequestContext[messages.LeaveGroupRequest]) -> messages
     if code := problem_with(request, message.group_id):
         return response(error_code=code)
     group = groups.find(message.group_id)
-    if group is not None and group.consumer is not None and not isinstance(group.consumer, ShareGroup):
+    if group is not None and group.kind == CONSUMER:
         return leave_consumer_group(request, group)
     if request.version < FIRST_WITH_MEMBERS:
         code = ErrorCode.UNKNOWN_MEMBER_ID if group is None else _leave(request, group, message.member_id, None)

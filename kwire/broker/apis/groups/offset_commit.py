@@ -10,20 +10,16 @@ from ...api import ServedApi
 from ...controller.topic import Topic
 from ...groups.classic_group import Group
 from ...groups.committed_offsets import Commit
-from ...groups.consumer_group import GroupState
+from ...groups.modern_group import GroupState
 from ...groups.share_group import ShareGroup
 from ...request_context import RequestContext
-from .group_checks import consumer_problem, membership, problem_with
+from .group_checks import CommittedTopic, commit_problem, membership, problem_with
 
-CommittedTopic: TypeAlias = (
-    "messages.OffsetCommitRequest.OffsetCommitRequestTopic"
-    " | messages.TxnOffsetCommitRequest.TxnOffsetCommitRequestTopic"
-)
 CommittedPartition: TypeAlias = (
     "messages.OffsetCommitRequest.OffsetCommitRequestPartition"
     " | messages.TxnOffsetCommitRequest.TxnOffsetCommitRequestPartition"
 )
-FIRST_OF_CONSUMERS = 9  # OffsetCommit: the first version for members of KIP-848 groups
+FIRST_OF_CONSUMERS = 9  # OffsetCommit: the first version for members of groups whose broker assigns
 
 
 def offset_commit(request: RequestContext[messages.OffsetCommitRequest]) -> messages.OffsetCommitResponse:
@@ -85,9 +81,9 @@ def _committing(request: RequestContext[messages.OffsetCommitRequest]) -> Group 
         return ErrorCode.GROUP_MAX_SIZE_REACHED if made is None else made
     if group is not None and group.consumer is not None and group.consumer.members:
         member = group.consumer.members.get(message.member_id)
-        if member is not None and member.classic is None and request.version < FIRST_OF_CONSUMERS:
+        if member is not None and not member.is_classic and request.version < FIRST_OF_CONSUMERS:
             return ErrorCode.UNSUPPORTED_VERSION
-        return consumer_problem(group, message.member_id, generation) or group
+        return commit_problem(request, group, message.member_id, generation, message.topics) or group
     return ErrorCode.ILLEGAL_GENERATION if group is None else _member_committing(request, generation)
 
 

@@ -16,14 +16,14 @@ def offset_delete(request: RequestContext[messages.OffsetDeleteRequest]) -> mess
     response = messages.OffsetDeleteResponse
     message = request.message
     group = request.cluster.groups.find(message.group_id)
-    code = problem_with(request, message.group_id, needs_name=False)
+    code = problem_with(request, message.group_id)
     if code or group is None or isinstance(group.consumer, ShareGroup):
         return response(error_code=code or ErrorCode.GROUP_ID_NOT_FOUND)
     if group.members and group.protocol_type != "consumer":
         return response(error_code=ErrorCode.NON_EMPTY_GROUP)
     rows = []
     deleted = []
-    for row in message.topics:
+    for row in (row for row in message.topics if row.partitions):
         topic = request.cluster.controller.find(row.name)
         parts = []
         for part in row.partitions:

@@ -57,7 +57,8 @@ def _group(
     if code := problem_with(request, wanted.group_id, needs_name=False):
         return response.OffsetFetchResponseGroup(group_id=wanted.group_id, error_code=code)
     group = request.cluster.groups.find(wanted.group_id)
-    is_member = wanted.member_epoch >= 0 and group is not None and group.consumer is not None
+    is_admin = wanted.member_epoch < 0 and wanted.member_id is None
+    is_member = not is_admin and group is not None and group.consumer is not None
     if group and is_member and (code := consumer_problem(group, wanted.member_id or "", wanted.member_epoch)):
         return response.OffsetFetchResponseGroup(group_id=wanted.group_id, error_code=code)
     row = response.OffsetFetchResponseTopics

@@ -7,7 +7,7 @@ from ....values import ErrorCode
 from ...api import ServedApi
 from ...groups.classic_group import Group
 from ...groups.classic_responses import sync_error, sync_response
-from ...groups.consumer_group import GroupState
+from ...groups.modern_group import GroupState
 from ...purgatory import Parked
 from ...request_context import RequestContext
 from .classic_members import find_consumer_group, sync_consumer_group

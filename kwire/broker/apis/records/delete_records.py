@@ -6,6 +6,7 @@ from .... import messages
 from ....values import ErrorCode
 from ...api import ServedApi
 from ...request_context import RequestContext
+from .merged_partitions import merge_partitions
 
 ALL = -1  # the offset in DeleteRecords that stands for the high watermark
 
@@ -15,13 +16,13 @@ def delete_records(request: RequestContext[messages.DeleteRecordsRequest]) -> me
     # Kafka: ReplicaManager.deleteRecords
     response = messages.DeleteRecordsResponse
     rows = []
-    for topic in request.message.topics:
+    for name, sent_parts in merge_partitions(request.message.topics, lambda part: part.partition_index).items():
         parts = []
-        for part in topic.partitions:
-            code, start = _delete_records(request, topic.name, part)
+        for part in sent_parts:
+            code, start = _delete_records(request, name, part)
             row = response.DeleteRecordsPartitionResult
             parts.append(row(partition_index=part.partition_index, error_code=code, low_watermark=start))
-        rows.append(response.DeleteRecordsTopicResult(name=topic.name, partitions=tuple(parts)))
+        rows.append(response.DeleteRecordsTopicResult(name=name, partitions=tuple(parts)))
     return response(topics=tuple(rows))
 
 

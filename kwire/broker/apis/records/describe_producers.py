@@ -5,6 +5,7 @@ from __future__ import annotations
 from .... import messages
 from ....values import ErrorCode
 from ...api import ServedApi
+from ...controller.topic_names import is_valid_name
 from ...log.producer_state_manager import ProducerState as KnownProducer
 from ...request_context import RequestContext
 from ...transactions.transaction import TopicPartition
@@ -32,6 +33,8 @@ def _producers_in(
 ) -> messages.DescribeProducersResponse.PartitionResponse:
     row = messages.DescribeProducersResponse.PartitionResponse
     led_partition = request.find_led(*topic_partition)
+    if led_partition == ErrorCode.UNKNOWN_TOPIC_OR_PARTITION and not is_valid_name(topic_partition[0]):
+        led_partition = ErrorCode.INVALID_TOPIC_EXCEPTION  # KafkaApis.handleDescribeProducersRequest
     if isinstance(led_partition, int):
         return row(
             partition_index=topic_partition[1], error_code=led_partition, error_message=ErrorCode(led_partition).about

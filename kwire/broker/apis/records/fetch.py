@@ -12,7 +12,7 @@ from .... import messages
 from ....values import ErrorCode
 from ...api import ServedApi
 from ...client_quota_manager import FETCH
-from ...controller.partition import Partition
+from ...controller.partition import NO_EPOCH, Partition
 from ...controller.topic import Topic
 from ...log.replica_log import ReplicaLog
 from ...purgatory import Later, Parked
@@ -21,7 +21,9 @@ from .replica_selector import ReplicaView, select_replica
 
 FetchAnswer: TypeAlias = "messages.FetchResponse | Parked[messages.FetchResponse]"
 
+FIRST_WITH_IDS = 13  # the first version with topic ids instead of names (KIP-516)
 FIRST_WITH_RACKS = 11  # the first version that followers serve, too (KIP-392)
+ISOLATION_LEVELS = (0, 1)
 READ_COMMITTED = 1
 MOST_WAIT_MS = 300_000  # the maximum time for which a fetch is parked
 
@@ -29,13 +31,46 @@ MOST_WAIT_MS = 300_000  # the maximum time for which a fetch is parked
 def fetch(request: RequestContext[messages.FetchRequest]) -> FetchAnswer:
     """Handle Fetch, or park the request until there are enough bytes."""
     message = request.message
+    if message.isolation_level not in ISOLATION_LEVELS:  # Kafka: IsolationLevel.forId throws
+        return _fail_all(request)
     session = request.cluster.fetch_sessions.session_for(request.node_id, message)
     if isinstance(session, int):
         return messages.FetchResponse(error_code=session)
     if session is None:
-        return _fetch(request, lambda response: response)
+        return _fetch(_without_repetition(request), lambda response: response)
     whole = replace(request, message=msgspec.structs.replace(message, topics=session.topics()))
     return _fetch(whole, session.changes_in)
+
+
+def _fail_all(request: RequestContext[messages.FetchRequest]) -> messages.FetchResponse:
+    """Return the response to a request that fails before partitions are looked at (FetchRequest.getErrorResponse)."""
+    response, code = messages.FetchResponse, ErrorCode.UNKNOWN_SERVER_ERROR
+    rows = []
+    for row in request.message.topics:
+        parts = (
+            response.PartitionData(partition_index=part.partition, error_code=code, high_watermark=-1, records=b"")
+            for part in row.partitions
+        )
+        rows.append(response.FetchableTopicResponse(topic=row.topic, topic_id=row.topic_id, partitions=tuple(parts)))
+    return response(error_code=code, responses=tuple(rows))
+
+
+def _without_repetition(request: RequestContext[messages.FetchRequest]) -> RequestContext[messages.FetchRequest]:
+    """Return a request without topics that have no partition, and with each partition once, as Kafka's maps have it."""
+    topics = request.message.topics
+    if len(topics) == 1 and len(topics[0].partitions) == 1:
+        return request  # nearly always
+    merged: dict[tuple[str, bytes], dict[int, messages.FetchRequest.FetchPartition]] = {}
+    for row in topics:
+        parts = merged.setdefault((row.topic, bytes(row.topic_id)), {})
+        parts.update((part.partition, part) for part in row.partitions)
+    make = messages.FetchRequest.FetchTopic
+    rows = tuple(
+        make(topic=topic, topic_id=topic_id, partitions=tuple(parts.values()))
+        for (topic, topic_id), parts in merged.items()
+        if parts
+    )
+    return replace(request, message=msgspec.structs.replace(request.message, topics=rows))
 
 
 def _fetch(
@@ -102,15 +137,17 @@ class _FetchReader:
         if code := self.request.error(topic.name if topic else name or None, part.partition):
             return self._failure(part, code)
         if topic is None or not 0 <= part.partition < len(topic.partitions):
-            unknown = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION if name or topic else ErrorCode.UNKNOWN_TOPIC_ID
-            return self._failure(part, unknown)
+            is_named = topic is not None or self.request.version < FIRST_WITH_IDS
+            unknown = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION if is_named else ErrorCode.UNKNOWN_TOPIC_ID
+            return self._failure(part, unknown, aborted=())
         partition = topic.partitions[part.partition]
         may_follow = self.request.version >= FIRST_WITH_RACKS
-        log = partition.log_at(self.request.node_id, part.current_leader_epoch, may_follow=may_follow)
+        log = partition.log_at(self.request.node_id, max(part.current_leader_epoch, NO_EPOCH), may_follow=may_follow)
         if isinstance(log, int):
             return self._failure(part, log)
-        if not log.start <= part.fetch_offset <= log.end:
-            return self._failure(part, ErrorCode.OFFSET_OUT_OF_RANGE)
+        if refusal := self._find_refusal(partition, log, part):
+            self.failed = True
+            return refusal
         if (preferred := self._choose_replica(partition)) is not None:
             self.failed = True  # the client must not wait here
             return self._row(part, log, b"", preferred)
@@ -125,6 +162,21 @@ class _FetchReader:
         self.size += size
         self.left -= size
         return self._row(part, log, data)
+
+    def _find_refusal(
+        self, partition: Partition, log: ReplicaLog, part: messages.FetchRequest.FetchPartition
+    ) -> messages.FetchResponse.PartitionData | None:
+        """Return the row for a reader that may not read here, or not from its offset on; None if it may."""
+        follower = self.request.follower_id
+        if follower >= 0 and (follower not in partition.replicas or follower == partition.leader):
+            return self._failure(part, ErrorCode.NOT_LEADER_OR_FOLLOWER)  # Kafka: Partition.followerReplicaOrThrow
+        if part.last_fetched_epoch >= 0 and (diverging := _find_divergence(log, part)):
+            return diverging
+        if not log.start <= part.fetch_offset <= log.end:
+            return self._failure(part, ErrorCode.OFFSET_OUT_OF_RANGE)
+        if part.partition_max_bytes < 0 or self.request.message.max_bytes < 0:  # Kafka: FileRecords.slice throws
+            return self._failure(part, ErrorCode.UNKNOWN_SERVER_ERROR)
+        return None
 
     def _row(
         self, part: messages.FetchRequest.FetchPartition, log: ReplicaLog, data: bytes, preferred: int = -1
@@ -158,15 +210,45 @@ class _FetchReader:
         replica = select_replica(views[partition.leader], views.values(), request.message.rack_id).node_id
         return None if replica == partition.leader else replica
 
-    def _failure(self, part: messages.FetchRequest.FetchPartition, code: int) -> messages.FetchResponse.PartitionData:
+    def _failure(
+        self, part: messages.FetchRequest.FetchPartition, code: int, aborted: tuple[()] | None = None
+    ) -> messages.FetchResponse.PartitionData:
         self.failed = True
         return messages.FetchResponse.PartitionData(
             partition_index=part.partition,
             error_code=code,
             high_watermark=-1,
+            aborted_transactions=aborted,
+            records=b"",
+        )
+
+
+def _find_divergence(
+    log: ReplicaLog, part: messages.FetchRequest.FetchPartition
+) -> messages.FetchResponse.PartitionData | None:
+    """Return where the log diverges from what a reader has of its last fetched epoch (KIP-595); None if it does not."""
+    # Kafka: Partition.readRecords
+    row = messages.FetchResponse.PartitionData
+    epoch, end = log.end_of_epoch(part.last_fetched_epoch)
+    if not log.entries or part.last_fetched_epoch > log.entries[-1].leader_epoch:
+        return row(
+            partition_index=part.partition,
+            error_code=ErrorCode.OFFSET_OUT_OF_RANGE,
+            high_watermark=-1,
             aborted_transactions=None,
             records=b"",
         )
+    if epoch >= part.last_fetched_epoch and end >= part.fetch_offset:
+        return None
+    return row(
+        partition_index=part.partition,
+        high_watermark=log.end,
+        last_stable_offset=log.stable_end,
+        log_start_offset=log.start,
+        diverging_epoch=messages.FetchResponse.EpochEndOffset(epoch=epoch, end_offset=end),
+        aborted_transactions=None,
+        records=b"",
+    )
 
 
 def _list_aborted(log: ReplicaLog, offset: int, data: bytes) -> tuple[messages.FetchResponse.AbortedTransaction, ...]:

@@ -2,25 +2,33 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Mapping
+
 from .... import messages
 from ....values import ErrorCode
 from ...api import ServedApi
 from ...log.replica_log import ReplicaLog
 from ...request_context import RequestContext
-from .fetch import READ_COMMITTED
+from .fetch import ISOLATION_LEVELS, READ_COMMITTED
+from .merged_partitions import merge_partitions
 
+NEVER = 1 << 15  # above all versions
 FIRST_WITH_EPOCHS = 4  # the first version of ListOffsets with leader epochs
-LATEST, EARLIEST, MAX_TIMESTAMP, EARLIEST_LOCAL = -1, -2, -3, -4
+LATEST, EARLIEST, MAX_TIMESTAMP, EARLIEST_LOCAL, LATEST_TIERED = -1, -2, -3, -4, -5
+# The first versions with the special timestamps (KafkaApis.handleListOffsetRequestV1AndAbove).
+FIRST_WITH_TIMESTAMP = {LATEST: 0, EARLIEST: 0, MAX_TIMESTAMP: 7, EARLIEST_LOCAL: 8, LATEST_TIERED: 9}
 
 
 def list_offsets(request: RequestContext[messages.ListOffsetsRequest]) -> messages.ListOffsetsResponse:
     """Handle ListOffsets."""
     # Kafka: ReplicaManager.fetchOffset
     response = messages.ListOffsetsResponse
+    counts = Counter((row.name, part.partition_index) for row in request.message.topics for part in row.partitions)
     rows = []
-    for row in request.message.topics:
-        parts = [_list_partition(request, row.name, part) for part in row.partitions]
-        rows.append(response.ListOffsetsTopicResponse(name=row.name, partitions=tuple(parts)))
+    for name, sent_parts in merge_partitions(request.message.topics, lambda part: part.partition_index).items():
+        parts = tuple(_list_partition(request, name, part, counts) for part in sent_parts)
+        rows.append(response.ListOffsetsTopicResponse(name=name, partitions=parts))
     return response(topics=tuple(rows))
 
 
@@ -28,8 +36,15 @@ def _list_partition(
     request: RequestContext[messages.ListOffsetsRequest],
     topic: str,
     part: messages.ListOffsetsRequest.ListOffsetsPartition,
+    counts: Mapping[tuple[str, int], int],
 ) -> messages.ListOffsetsResponse.ListOffsetsPartitionResponse:
     row = messages.ListOffsetsResponse.ListOffsetsPartitionResponse
+    if counts[topic, part.partition_index] > 1:
+        return row(partition_index=part.partition_index, error_code=ErrorCode.INVALID_REQUEST)
+    if part.timestamp < 0 and request.version < FIRST_WITH_TIMESTAMP.get(part.timestamp, NEVER):
+        return row(partition_index=part.partition_index, error_code=ErrorCode.UNSUPPORTED_VERSION)
+    if request.message.isolation_level not in ISOLATION_LEVELS:  # Kafka: IsolationLevel.forId throws
+        return row(partition_index=part.partition_index, error_code=ErrorCode.UNKNOWN_SERVER_ERROR)
     led_partition = request.find_led(topic, part.partition_index, part.current_leader_epoch)
     if isinstance(led_partition, int):
         return row(partition_index=part.partition_index, error_code=led_partition)

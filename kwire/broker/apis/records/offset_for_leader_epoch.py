@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from .... import messages
 from ...api import ServedApi
+from ...controller.partition import NO_EPOCH
 from ...request_context import RequestContext
 
 
@@ -30,7 +31,7 @@ def _epoch_end(
     if isinstance(led_partition, int):
         return row(partition=part.partition, error_code=led_partition)
     partition, log = led_partition
-    if part.leader_epoch > partition.leader_epoch or part.leader_epoch < 0:
+    if part.leader_epoch > partition.leader_epoch or part.leader_epoch == NO_EPOCH:
         return row(partition=part.partition)
     epoch, end = log.end_of_epoch(part.leader_epoch)
     if part.leader_epoch == partition.leader_epoch:

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import NamedTuple
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple, TypeAlias
 
 from .... import messages
 from ....codecs.records import RecordBatch, parse_records
-from ....errors import BadChecksum, DecodeError, KwireError, MissingExtra
+from ....errors import BadChecksum, CutBatch, DecodeError, KwireError, MissingExtra
+from ....schema.message_classes import constructor_of
 from ....values import ErrorCode
-from ...api import ServedApi
+from ...api import ClosesConnection, ServedApi
 from ...client_quota_manager import PRODUCE
 from ...controller.partition import Partition
 from ...controller.topic import Topic
@@ -22,14 +23,19 @@ from ...transactions.transaction import TransactionState
 FIRST_WITH_ABORTABLE = 11  # the first version of Produce with abortable errors (KIP-890)
 FIRST_OF_PROTOCOL_2 = 12  # the first version of Produce that adds partitions to transactions (KIP-890)
 FIRST_OF_MAGIC_2 = 3  # older versions of Produce contain message sets, which are not supported
+FIRST_WITH_IDS = 13  # the first version of Produce with topic ids instead of names (KIP-516)
+FIRST_WITH_ZSTD = 7  # the first version of Produce with zstd (KIP-110)
+MAGIC_2, ZSTD = 2, 4
+ATTRIBUTES, TRANSACTIONAL = 22, 0x10  # where the low byte of a batch's attributes is, and the bit of transactions
 NO_TIME = -1
-HIGHEST = 2**63 - 1
+SentPartition: TypeAlias = "messages.ProduceRequest.PartitionProduceData"
 NO_KEY = "a record of a compacted topic must have a key"
 
 
 class ProduceOutcome(NamedTuple):
     """The outcome for a partition: error code, offset of the first record, error message, the append time (-1 unless
-    the log uses it), and the refused records, by their index in the batch (KIP-467), with their problem."""
+    the log uses it), the refused records, by their index in the batch (KIP-467), with their problem, and the first
+    offset of the log (-1 if the broker did not look into it)."""
 
     code: int
     offset: int = -1
@@ -37,103 +43,157 @@ class ProduceOutcome(NamedTuple):
     time: int = NO_TIME
     refused: Sequence[int] = ()
     problem: str = ""
+    log_start: int = -1
 
 
 def produce(request: RequestContext[messages.ProduceRequest]) -> messages.ProduceResponse | None:
-    """Handle Produce; return None for acks=0."""
-    # Kafka: ReplicaManager.handleProduceAppend
+    """Handle Produce; return None for acks=0, where an error closes the connection."""
+    # Kafka: KafkaApis.handleProduceRequest, ReplicaManager.handleProduceAppend
     response = messages.ProduceResponse
+    message = request.message
+    may_be_transactional = message.transactional_id is not None or not _has_transactional_batch(message)
     rows = []
-    for sent in request.message.topic_data:
-        topic = request.cluster.controller.find(sent.name, sent.topic_id)
-        parts = tuple(_partition(request, topic, part, sent.name) for part in sent.partition_data)
-        rows.append(response.TopicProduceResponse(name=sent.name, topic_id=sent.topic_id, partition_responses=parts))
-    if request.message.acks == 0:
+    for name, topic_id, sent_parts in _unique_partitions(message):
+        topic = request.cluster.controller.find(name, topic_id)
+        parts = tuple(_partition(request, topic, part, name, may_be_transactional) for part in sent_parts)
+        rows.append(response.TopicProduceResponse(name=name, topic_id=topic_id, partition_responses=parts))
+    if message.acks == 0:
+        if any(part.error_code for row in rows for part in row.partition_responses):
+            raise ClosesConnection  # the producer then refreshes its metadata
         return None
-    size = sum(len(part.records or b"") for sent in request.message.topic_data for part in sent.partition_data)
+    size = sum(len(part.records or b"") for sent in message.topic_data for part in sent.partition_data)
     throttle = request.cluster.quotas.throttle(PRODUCE, request.client_id, size, request.now)
     return response(responses=tuple(rows), throttle_time_ms=throttle)
+
+
+def _unique_partitions(message: messages.ProduceRequest) -> Iterator[tuple[str, bytes, Sequence[SentPartition]]]:
+    """Yield the topics of a request with their partitions; of a partition that is there twice, the last one."""
+    if len(message.topic_data) == 1 and len(message.topic_data[0].partition_data) == 1:  # nearly always
+        (sent,) = message.topic_data
+        yield sent.name, sent.topic_id, sent.partition_data
+        return
+    topics: dict[tuple[str, bytes], dict[int, SentPartition]] = {}
+    for sent in message.topic_data:
+        parts = topics.setdefault((sent.name, bytes(sent.topic_id)), {})
+        parts.update((part.index, part) for part in sent.partition_data)
+    for (name, topic_id), parts in topics.items():
+        if parts:
+            yield name, topic_id, list(parts.values())
+
+
+def _has_transactional_batch(message: messages.ProduceRequest) -> bool:
+    # Kafka: RequestUtils.hasTransactionalRecords
+    parts = (part.records for sent in message.topic_data for part in sent.partition_data)
+    return any(records and len(records) > ATTRIBUTES and records[ATTRIBUTES] & TRANSACTIONAL for records in parts)
 
 
 def _partition(
     request: RequestContext[messages.ProduceRequest],
     topic: Topic | None,
-    sent: messages.ProduceRequest.PartitionProduceData,
+    sent: SentPartition,
     name: str,
+    may_be_transactional: bool,
 ) -> messages.ProduceResponse.PartitionProduceResponse:
     asked = request.message.transactional_id
-    if code := request.error(topic.name if topic else name or None, sent.index, transactional_id=asked):
+    if not may_be_transactional:
+        outcome = ProduceOutcome(ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED)
+    elif code := request.error(topic.name if topic else name or None, sent.index, transactional_id=asked):
         outcome = ProduceOutcome(code, -1, READ_ONLY if request.cluster.settings.read_only else None)
     elif topic is None or not 0 <= sent.index < len(topic.partitions):
-        unknown = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION if name or topic else ErrorCode.UNKNOWN_TOPIC_ID
+        is_named = topic is not None or request.version < FIRST_WITH_IDS
+        unknown = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION if is_named else ErrorCode.UNKNOWN_TOPIC_ID
         outcome = ProduceOutcome(unknown)
     elif topic.name in INTERNAL:
         outcome = ProduceOutcome(ErrorCode.INVALID_TOPIC_EXCEPTION, -1, "only brokers can write to internal topics")
     else:
         outcome = _write(request, topic, sent.index, sent.records or b"")
     response = messages.ProduceResponse
-    return response.PartitionProduceResponse(
+    make = constructor_of(response.PartitionProduceResponse)  # which converts nothing, and is quick
+    row: messages.ProduceResponse.PartitionProduceResponse = make(
         index=sent.index,
         error_code=outcome.code,
         base_offset=outcome.offset,
         log_append_time_ms=outcome.time,
+        log_start_offset=outcome.log_start,
         error_message=outcome.message,
         record_errors=tuple(
             response.BatchIndexAndErrorMessage(batch_index=place, batch_index_error_message=outcome.problem)
             for place in outcome.refused
         ),
     )
+    return row
 
 
 def _write(
     request: RequestContext[messages.ProduceRequest], topic: Topic, index: int, records: bytes
 ) -> ProduceOutcome:
-    # Kafka: Partition.appendRecordsToLeader
+    # 1. the request (Kafka: ProduceRequest.validateRecords)
+    found = find_batch(records, request.version)
+    if not isinstance(found, RecordBatch):
+        return found
+    # 2. the partition (Kafka: Partition.appendRecordsToLeader)
     partition = topic.partitions[index]
-    settings = request.cluster.settings
     log = partition.log_at(request.node_id)
     if isinstance(log, int):
         return ProduceOutcome(log)
     if code := _acks_problem(request, topic, partition):
         return ProduceOutcome(code)
-    batch = validate_batch(records, request.version, topic.number("max.message.bytes", settings.max_message_bytes))
-    if not isinstance(batch, RecordBatch):
-        return batch
+    most = topic.number("max.message.bytes", request.node_id)
+    if len(records) > most:
+        return ProduceOutcome(ErrorCode.MESSAGE_TOO_LARGE, -1, f"a batch may have at most {most} bytes")
+    # 3. the batch (Kafka: UnifiedLog.analyzeAndValidateRecords, LogValidator)
+    outcome = _check_batch(request, topic, partition, log, found)
+    if outcome is None:
+        outcome = _append(request, topic, partition, found)
+        return outcome if outcome.code else outcome._replace(log_start=log.start)
+    return outcome if outcome.code == ErrorCode.CORRUPT_MESSAGE else outcome._replace(log_start=log.start)
+
+
+def _check_batch(
+    request: RequestContext[messages.ProduceRequest],
+    topic: Topic,
+    partition: Partition,
+    log: ReplicaLog,
+    batch: RecordBatch,
+) -> ProduceOutcome | None:
+    """Return the outcome for a batch that is not appended, because of an error or because it is there already."""
+    if outcome := _batch_problem(batch):
+        return outcome
     if topic.has_policy("compact") and (refused := _without_keys(batch)):
         problem = f"{len(refused)} of {batch.record_count} records have no key, and all are refused: {NO_KEY}"
         return ProduceOutcome(ErrorCode.INVALID_RECORD, -1, problem, NO_TIME, refused, NO_KEY)
-    if outcome := _out_of_time(topic, batch, request.cluster.time_ms(), settings.most_ahead_ms):
+    if outcome := _out_of_time(topic, batch, request.cluster.time_ms(), request.node_id):
         return outcome
     if batch.is_transactional and (code := _join(request, partition, log, batch)):
         return ProduceOutcome(code, -1, "the producer has no open transaction with this partition")
     code, before = log.producers.check(batch)
-    if code or before is not None:
-        return ProduceOutcome(code, -1 if before is None else before)
-    return _append(request, topic, partition, batch)
+    if before is not None:
+        return ProduceOutcome(code, before, None, log.producers.time_of(batch))
+    return ProduceOutcome(code) if code else None
 
 
 def _append(
     request: RequestContext[messages.ProduceRequest], topic: Topic, partition: Partition, batch: RecordBatch
 ) -> ProduceOutcome:
     time = NO_TIME
-    if topic.configs.get("message.timestamp.type") == "LogAppendTime":
+    if topic.text("message.timestamp.type") == "LogAppendTime":
         time = request.cluster.time_ms()
         batch = stamp_append_time(batch, time)
     code, offset = request.cluster.appended(partition, batch)
     if code:
         return ProduceOutcome(code, -1, "the log directory failed")
-    retention_bytes = topic.number("retention.bytes", request.cluster.settings.retention_bytes)
+    retention_bytes = topic.number("retention.bytes")
     if retention_bytes >= 0:
         request.cluster.fail(*partition.retain(retention_bytes))
     return ProduceOutcome(ErrorCode.NONE, offset, None, time)
 
 
-def _out_of_time(topic: Topic, batch: RecordBatch, now: int, most_ahead: int) -> ProduceOutcome | None:
+def _out_of_time(topic: Topic, batch: RecordBatch, now: int, node_id: int) -> ProduceOutcome | None:
     """Return the error of a batch with timestamps that are too far from the broker's time (KIP-937), if it has any."""
-    if topic.configs.get("message.timestamp.type") == "LogAppendTime":
+    if topic.text("message.timestamp.type") == "LogAppendTime":
         return None
-    earliest = now - topic.number("message.timestamp.before.max.ms", HIGHEST)
-    latest = now + topic.number("message.timestamp.after.max.ms", most_ahead)
+    earliest = now - topic.number("message.timestamp.before.max.ms", node_id)
+    latest = now + topic.number("message.timestamp.after.max.ms", node_id)
     if earliest <= 0 and batch.max_timestamp <= latest:
         return None
     try:
@@ -156,7 +216,7 @@ def _without_keys(batch: RecordBatch) -> list[int]:
 def _acks_problem(request: RequestContext[messages.ProduceRequest], topic: Topic, partition: Partition) -> int:
     if request.message.acks not in (-1, 0, 1):
         return ErrorCode.INVALID_REQUIRED_ACKS
-    minimum = topic.number("min.insync.replicas", request.cluster.settings.min_insync_replicas)
+    minimum = topic.number("min.insync.replicas", request.node_id)
     return (
         ErrorCode.NOT_ENOUGH_REPLICAS if request.message.acks == -1 and len(partition.isr) < minimum else ErrorCode.NONE
     )
@@ -184,47 +244,51 @@ def _join(
     return ErrorCode.NONE
 
 
-def validate_batch(records: bytes, version: int, most: int) -> RecordBatch | ProduceOutcome:
-    """Return the batch in a Produce request, or the error.
+def find_batch(records: bytes, version: int) -> RecordBatch | ProduceOutcome:
+    """Return the one batch in a Produce request, or the error.
 
     Args:
         records: the bytes for the partition.
         version: the version of the Produce request.
-        most: the maximum size of a batch in bytes.
     """
-    # Kafka: UnifiedLog.analyzeAndValidateRecords
+    # Kafka: ProduceRequest.validateRecords
     if version < FIRST_OF_MAGIC_2:
         return ProduceOutcome(
             ErrorCode.UNSUPPORTED_FOR_MESSAGE_FORMAT, -1, "only record batches of magic 2 are supported"
         )
-    if len(records) > most:
-        return ProduceOutcome(ErrorCode.MESSAGE_TOO_LARGE, -1, f"a batch may have at most {most} bytes")
     try:
         batch, *others = parse_records(records)
     except BadChecksum as error:
         return ProduceOutcome(ErrorCode.CORRUPT_MESSAGE, -1, str(error))
-    except (DecodeError, ValueError) as error:
-        return ProduceOutcome(
-            ErrorCode.CORRUPT_MESSAGE,
-            -1,
-            str(error) if isinstance(error, KwireError) else "the request contains no batch",
-        )
-    problem = "the request contains more than one batch" if others else _problem(batch)
-    return ProduceOutcome(ErrorCode.INVALID_RECORD, -1, problem) if problem else batch
+    except (CutBatch, ValueError) as error:
+        problem = str(error) if isinstance(error, KwireError) else "the request contains no batch"
+        return ProduceOutcome(ErrorCode.INVALID_RECORD, -1, problem)
+    except DecodeError as error:
+        return ProduceOutcome(ErrorCode.CORRUPT_MESSAGE, -1, str(error))
+    if others:
+        return ProduceOutcome(ErrorCode.INVALID_RECORD, -1, "the request contains more than one batch")
+    if batch.magic != MAGIC_2:
+        return ProduceOutcome(ErrorCode.INVALID_RECORD, -1, "only record batches of magic 2 are supported")
+    if version < FIRST_WITH_ZSTD and batch.compression_id == ZSTD:
+        problem = f"zstd needs version {FIRST_WITH_ZSTD} of Produce"
+        return ProduceOutcome(ErrorCode.UNSUPPORTED_COMPRESSION_TYPE, -1, problem)
+    return batch
 
 
-def _problem(batch: RecordBatch) -> str:
-    if batch.magic != 2:
-        return "only record batches of magic 2 are supported"
+def _batch_problem(batch: RecordBatch) -> ProduceOutcome | None:
+    # Kafka: LogValidator.validateBatch
+    problem = ""
     if batch.is_control:
-        return "clients cannot write control records"
-    if batch.is_transactional and batch.producer_id < 0:
-        return "a transactional batch must have a producer id"
-    if (batch.record_count or 0) <= 0 or batch.last_offset_delta + 1 != batch.record_count:
-        return f"{batch.record_count} records cannot have the last offset delta {batch.last_offset_delta}"
-    if batch.producer_id >= 0 and (batch.base_sequence < 0 or batch.producer_epoch < 0):
-        return "a batch with a producer id must have a sequence number and an epoch"
-    return _problem_inside(batch)
+        problem = "clients cannot write control records"
+    elif batch.is_transactional and batch.producer_id < 0:
+        problem = "a transactional batch must have a producer id"
+    elif (batch.record_count or 0) <= 0 or batch.last_offset_delta + 1 != batch.record_count:
+        problem = f"{batch.record_count} records cannot have the last offset delta {batch.last_offset_delta}"
+    elif batch.producer_id >= 0 and batch.base_sequence < 0:
+        problem = "a batch with a producer id must have a sequence number"
+    else:
+        problem = _problem_inside(batch)
+    return ProduceOutcome(ErrorCode.INVALID_RECORD, -1, problem) if problem else None
 
 
 def _problem_inside(batch: RecordBatch) -> str:

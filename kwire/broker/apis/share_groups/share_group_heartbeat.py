@@ -7,7 +7,7 @@ from ....values import ErrorCode
 from ...api import ServedApi
 from ...groups.classic_group import Group
 from ...groups.consumer_group import ConsumerMember
-from ...groups.group_types import SHARE
+from ...groups.group_types import SHARE, STREAMS
 from ...groups.share_group import ShareGroup
 from ...request_context import RequestContext
 from ..groups.consumer_group_heartbeat import JOINS, LEAVES, group_by_topic
@@ -54,7 +54,7 @@ def _group_for(request: RequestContext[messages.ShareGroupHeartbeatRequest]) -> 
     message = request.message
     groups = request.cluster.groups
     group = groups.find(message.group_id)
-    if group is not None and (isinstance(group.consumer, ShareGroup) or not group.is_unused):
+    if group is not None and (group.kind in (SHARE, STREAMS) or not group.is_unused):
         return group if isinstance(group.consumer, ShareGroup) else ErrorCode.GROUP_ID_NOT_FOUND
     if message.member_epoch != JOINS:
         return ErrorCode.GROUP_ID_NOT_FOUND
@@ -78,6 +78,9 @@ def _member(
     message = request.message
     groups = request.cluster.groups
     member = share.members.get(message.member_id)
+    topics = message.subscribed_topic_names
+    if topics is not None and not groups.has_room_for((message.member_id, *topics), member):
+        return ErrorCode.GROUP_MAX_SIZE_REACHED
     if member is None and message.member_epoch == JOINS:
         made = ConsumerMember(message.member_id, None, request.client_id, request.client_host)
         return groups.add_consumer(share, made, None)

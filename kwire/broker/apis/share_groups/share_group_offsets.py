@@ -6,7 +6,7 @@ from .... import messages
 from ....values import ErrorCode
 from ...api import ServedApi
 from ...controller.topic import Topic
-from ...groups.consumer_group import GroupState
+from ...groups.modern_group import GroupState
 from ...groups.share_group import ShareGroup
 from ...request_context import RequestContext
 from .share_group_checks import share_problem

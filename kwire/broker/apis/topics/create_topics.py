@@ -6,13 +6,14 @@ from typing import Any
 
 from .... import messages
 from ....errors.refused import InvalidReplicaAssignment, InvalidRequest, Refused
-from ....values import AclOperation, ConfigSource, ErrorCode, ResourceType
+from ....values import AclOperation, ErrorCode, ResourceType
 from ...api import ServedApi
-from ...broker_configs import topic_defaults
 from ...configs import check_configs
 from ...controller.kraft_controller import KRaftController
 from ...controller.topic_names import check_name
 from ...request_context import RequestContext
+from ..configs.alter_configs import check_tiers
+from ..configs.describe_configs import topic_values
 from .unique_rows import unique_rows
 
 NO_NUMBER = -1
@@ -37,7 +38,10 @@ def _create(
         if code := request.error() if request.may_create(row.name) else ErrorCode.TOPIC_AUTHORIZATION_FAILED:
             return result(name=row.name, **request.describe_denial(code))
         check_name(row.name, controller.topics)
-        configs = check_configs((config.name, config.value) for config in row.configs)
+        configs = check_configs(
+            ((config.name, config.value) for config in row.configs), controller.configs.topic_definitions
+        )
+        check_tiers(configs)
         assignment = _assignment(controller, row)
         controller.check_new(row.name, assignment)
         made = None if request.message.validate_only else controller.create(row.name, assignment, configs)
@@ -81,11 +85,11 @@ def _configs(
     config = messages.CreateTopicsResponse.CreatableTopicConfigs
     return tuple(
         config(
-            name=name,
-            value=own.get(name, default),
-            config_source=ConfigSource.TOPIC_CONFIG if name in own else ConfigSource.DEFAULT_CONFIG,
+            name=value.name,
+            value=value.value,
+            config_source=value.effective_source,
         )
-        for name, default in topic_defaults(request.cluster.settings).items()
+        for value in topic_values(request.cluster.controller.configs, own, request.node_id)
     )
 
 

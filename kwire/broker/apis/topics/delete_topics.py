@@ -7,12 +7,13 @@ from collections import Counter
 from .... import messages
 from ....codecs.json_writer import uuid_text
 from ....errors.refused import InvalidRequest, Refused, UnknownTopicId
-from ....values import AclOperation, ResourceType
+from ....values import AclOperation, ErrorCode, ResourceType
 from ...api import ServedApi
 from ...controller.topic import NO_TOPIC_ID, Topic
 from ...controller.topic_names import INTERNAL
 from ...request_context import RequestContext
 
+FIRST_WITH_DISABLED = 3  # the first version of DeleteTopics with TOPIC_DELETION_DISABLED (KIP-322)
 FIRST_WITH_IDS = 6  # the first version of DeleteTopics with topic ids (KIP-516)
 
 
@@ -20,6 +21,9 @@ def delete_topics(request: RequestContext[messages.DeleteTopicsRequest]) -> mess
     """Handle DeleteTopics; this also completes requests that wait for a deleted topic."""
     # Kafka: ControllerApis.deleteTopics, ReplicationControlManager.deleteTopics
     message = request.message
+    if not request.cluster.settings.delete_topics:
+        is_old = request.version < FIRST_WITH_DISABLED
+        return request.failed(ErrorCode.INVALID_REQUEST if is_old else ErrorCode.TOPIC_DELETION_DISABLED)
     names: list[tuple[str | None, bytes]] = [(name, NO_TOPIC_ID) for name in message.topic_names]
     if request.version >= FIRST_WITH_IDS:
         names = [(row.name, row.topic_id) for row in message.topics]

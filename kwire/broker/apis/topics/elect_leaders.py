@@ -10,6 +10,7 @@ from ...api import ServedApi
 from ...controller.partition import Partition
 from ...request_context import RequestContext
 
+ELECTION_TYPES = (0, 1)
 PREFERRED = 0  # the type of a preferred leader election; the other type is unclean
 
 
@@ -21,8 +22,11 @@ def elect_leaders(request: RequestContext[messages.ElectLeadersRequest]) -> mess
     asked = request.message
     if code := request.error():
         return request.failed(code)  # names no topic that the request does not name
+    if asked.election_type not in ELECTION_TYPES:  # Kafka: ElectionType.valueOf throws
+        return _refuse_all(request)
     is_all = asked.topic_partitions is None
-    rows: dict[str, list[messages.ElectLeadersResponse.PartitionResult]] = {}
+    topics = request.cluster.controller.topics if is_all else (row.topic for row in asked.topic_partitions or ())
+    rows: dict[str, list[messages.ElectLeadersResponse.PartitionResult]] = {name: [] for name in topics}
     for topic, index in _list_requested(request):
         code = _elect(request, request.cluster.controller.partition(topic, index))
         if is_all and code == ErrorCode.ELECTION_NOT_NEEDED:
@@ -35,6 +39,20 @@ def elect_leaders(request: RequestContext[messages.ElectLeadersRequest]) -> mess
         response.ReplicaElectionResult(topic=topic, partition_result=tuple(found)) for topic, found in rows.items()
     )
     return response(replica_election_results=tuple(results))
+
+
+def _refuse_all(request: RequestContext[messages.ElectLeadersRequest]) -> messages.ElectLeadersResponse:
+    response, code = messages.ElectLeadersResponse, ErrorCode.INVALID_REQUEST
+    rows = []
+    for row in request.message.topic_partitions or ():
+        parts = (
+            response.PartitionResult(
+                partition_id=index, error_code=code, error_message="there is no such election type"
+            )
+            for index in row.partitions
+        )
+        rows.append(response.ReplicaElectionResult(topic=row.topic, partition_result=tuple(parts)))
+    return response(error_code=code, replica_election_results=tuple(rows))
 
 
 def _list_requested(request: RequestContext[messages.ElectLeadersRequest]) -> Iterator[tuple[str, int]]:

@@ -15,8 +15,7 @@ def describe_transactions(
 ) -> messages.DescribeTransactionsResponse:
     """Handle DescribeTransactions."""
     # Kafka: TransactionCoordinator.handleDescribeTransactions
-    names = dict.fromkeys(request.message.transactional_ids)
-    rows = tuple(_describe_transaction(request, name) for name in names)
+    rows = tuple(_describe_transaction(request, name) for name in request.message.transactional_ids)
     return messages.DescribeTransactionsResponse(transaction_states=rows)
 
 

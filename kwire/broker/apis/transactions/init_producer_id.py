@@ -9,15 +9,15 @@ from ...controller.topic_names import TRANSACTIONS
 from ...request_context import RequestContext
 from ...security.api_permissions import CLUSTER_NAME
 from ...transactions.transaction import Transaction
-from ...transactions.transaction_coordinator import HIGHEST_EPOCH
 from ..groups.group_checks import problem_with
 
-MOST_TIMEOUT_MS = 15 * 60 * 1000  # the default of Kafka's transaction.max.timeout.ms
+NONE = -1  # no producer id or epoch
 FIRST_INIT_WITH_FENCED = 4  # the first version of InitProducerId with the error code PRODUCER_FENCED (KIP-588)
 
 
 def init_producer_id(request: RequestContext[messages.InitProducerIdRequest]) -> messages.InitProducerIdResponse:
-    """Handle InitProducerId: return a new producer id, or the next epoch for a producer that sends its id (KIP-360)."""
+    """Handle InitProducerId: return a new producer id, or the next epoch for a transactional producer that sends
+    its id (KIP-360)."""
     # Kafka: TransactionCoordinator.handleInitProducerId
     response = messages.InitProducerIdResponse
     message = request.message
@@ -28,8 +28,6 @@ def init_producer_id(request: RequestContext[messages.InitProducerIdRequest]) ->
         if isinstance(transaction, int):
             return response(error_code=transaction, producer_id=-1, producer_epoch=-1)
         return response(producer_id=transaction.producer_id, producer_epoch=transaction.producer_epoch)
-    if message.producer_id >= 0 and 0 <= message.producer_epoch < HIGHEST_EPOCH:
-        return response(producer_id=message.producer_id, producer_epoch=message.producer_epoch + 1)
     return response(producer_id=request.cluster.new_producer_id(), producer_epoch=0)
 
 
@@ -50,9 +48,13 @@ def _denial(request: RequestContext[messages.InitProducerIdRequest]) -> int:
 
 def _transactional(request: RequestContext[messages.InitProducerIdRequest]) -> Transaction | int:
     message = request.message
-    if not message.transactional_id or (message.producer_id < 0) != (message.producer_epoch < 0):
+    if (
+        not message.transactional_id
+        or (message.producer_id < 0) != (message.producer_epoch < 0)
+        or min(message.producer_id, message.producer_epoch) < NONE
+    ):
         return ErrorCode.INVALID_REQUEST
-    if not 0 < message.transaction_timeout_ms <= MOST_TIMEOUT_MS:
+    if not 0 < message.transaction_timeout_ms <= request.cluster.settings.max_transaction_timeout_ms:
         return ErrorCode.INVALID_TRANSACTION_TIMEOUT
     if code := problem_with(request, message.transactional_id, TRANSACTIONS):
         return code

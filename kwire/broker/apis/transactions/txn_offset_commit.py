@@ -7,12 +7,12 @@ from ....values import ErrorCode
 from ...api import ServedApi
 from ...groups.classic_group import Group
 from ...groups.committed_offsets import Commit
-from ...groups.consumer_group import GroupState
+from ...groups.modern_group import GroupState
 from ...groups.share_group import ShareGroup
 from ...internal_topics import ProducerIdAndEpoch
 from ...request_context import RequestContext
 from ...transactions.transaction import TransactionState
-from ..groups.group_checks import consumer_problem, member_or_problem, problem_with
+from ..groups.group_checks import commit_problem, member_or_problem, problem_with
 from ..groups.offset_commit import check_commit
 from .transaction_checks import FIRST_OF_PROTOCOL_2
 
@@ -78,7 +78,9 @@ def _group_of(request: RequestContext[messages.TxnOffsetCommitRequest]) -> Group
     if group is None:
         return ErrorCode.ILLEGAL_GENERATION
     if group.consumer is not None and group.consumer.members:
-        return consumer_problem(group, message.member_id, generation) or group
+        code = commit_problem(request, group, message.member_id, generation, message.topics)
+        is_stale = code == ErrorCode.STALE_MEMBER_EPOCH
+        return (ErrorCode.ILLEGAL_GENERATION if is_stale else code) or group
     member = member_or_problem(group, message.member_id, message.group_instance_id)
     if isinstance(member, int):
         return member

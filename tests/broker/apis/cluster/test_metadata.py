@@ -137,8 +137,9 @@ def test_topics_cannot_be_asked_by_id_before_version_12(version: int) -> None:
 
 
 def test_an_error_that_quotes_too_much_is_cut() -> None:
-    entity = M.AlterClientQuotasRequest.EntityData(entity_type="x" * 32_700, entity_name="a")
-    entry = M.AlterClientQuotasRequest.EntryData(entity=(entity, entity))
+    entity = M.AlterClientQuotasRequest.EntityData
+    entities = tuple(entity(entity_type=letter * 32_700, entity_name="a") for letter in "xy")
+    entry = M.AlterClientQuotasRequest.EntryData(entity=entities)
     request = M.AlterClientQuotasRequest(entries=(entry,))
     response = cluster_of().answer(1, request, 1, now=0.0)
     data = write_response(ServedRequest(request, 1, 7, "c"), response, catalog_for(None))

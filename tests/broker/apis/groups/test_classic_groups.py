@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from kwire.broker import Settings
-from kwire.broker.groups.consumer_group import GroupState
+from kwire.broker.groups.modern_group import GroupState
 from kwire.broker.internal_topics import coordinator_of
 from kwire.values import ErrorCode
 from tests.broker.driving import Mate, Waiting, World, formed

@@ -153,7 +153,7 @@ def test_commits_go_with_their_topic() -> None:
     assert fetched(world, 9, None) == (0, {("t", 0): (7, "", 0)})
 
 
-def listed(cluster: ServedCluster, timestamp: int, topic: str = "t", version: int = 6) -> Any:
+def listed(cluster: ServedCluster, timestamp: int, topic: str = "t", version: int = 8) -> Any:
     part = M.ListOffsetsRequest.ListOffsetsPartition(partition_index=0, timestamp=timestamp)
     row = M.ListOffsetsRequest.ListOffsetsTopic(name=topic, partitions=(part,))
     answer = cluster.answer(1, M.ListOffsetsRequest(topics=(row,)), version, now=0.0)

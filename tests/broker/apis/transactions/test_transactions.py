@@ -28,8 +28,8 @@ def test_new_ids_and_new_epochs() -> None:
     code, first, epoch = init()
     assert (code, epoch) == (0, 0)
     assert init() == (0, first + 1, 0)
-    assert init(producer_id=first, producer_epoch=0) == (0, first, 1)
-    assert init(producer_id=first, producer_epoch=2**15 - 1) == (0, first + 2, 0)
+    assert init(producer_id=first, producer_epoch=0) == (0, first + 2, 0)  # only transactional ids have epochs
+    assert init(producer_id=first, producer_epoch=2**15 - 1) == (0, first + 3, 0)
     assert init(transactional_id="") == (ErrorCode.INVALID_REQUEST, -1, -1)
 
 

@@ -52,6 +52,14 @@ def test_members_keep_their_lowest_partitions_since_3_7_1() -> None:
     assert assign_sticky({"t": 4}, members, release="3.7.0")["m1"] == [("t", 3), ("t", 0)]
 
 
+@pytest.mark.parametrize("release", ["3.7.0", "4.1.0"])
+def test_who_has_its_share_gets_no_more_of_its_rack(release: str) -> None:
+    topics = {"t": {0: ["a"], 1: ["a"], 2: ["a"], 3: ["b"]}}
+    members = [Member("m1", ["t"], "a"), Member("m2", ["t"], "b")]
+    shares = {"m1": [("t", 0), ("t", 1)], "m2": [("t", 3), ("t", 2)]}
+    assert assign_sticky(topics, members, release=release) == shares
+
+
 def test_partitions_that_do_not_exist_break_the_shares() -> None:
     with pytest.raises(CannotAssign, match="2 partitions are left and all members have their share") as caught:
         assign_sticky({"t": 2}, [Member("m1", ["t"], user_data=MemberData([("t", 7), ("t", 8)], 1))])

@@ -1,0 +1,1 @@
+"""The apis of streams groups (KIP-1071)."""

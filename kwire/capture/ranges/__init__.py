@@ -1,0 +1,1 @@
+"""Byte ranges of captures, and the states of connections where they start."""

@@ -1,0 +1,1 @@
+"""Logs of requests that brokers and proxies write."""

@@ -1,0 +1,1 @@
+"""`kwire timeline`: reads inputs once, and collects the events in them."""

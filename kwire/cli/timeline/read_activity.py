@@ -1,0 +1,124 @@
+"""Reads all inputs once, and collects what happened: in the cluster, in groups, between clients and brokers."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Iterator, Sequence
+from functools import partial
+
+from ...capture.dump import Dump
+from ...cluster import ClusterModel
+from ...cluster.activity.activity_event import BROKER, ActivityEvent, ActivityLog, subject
+from ...cluster.activity.cluster_events import FramePlace, cluster_events
+from ...cluster.activity.group_events import GroupEvents
+from ...cluster.activity.request_events import NO_RESPONSE, FailedRequest, RequestEvents
+from ...cluster.refused_requests import judged
+from ...protocol import Request, Response, Result, Undecodable
+from ...protocol.frames.captured_frame import SECOND, count_frames
+from ...protocol.headers.header import Header
+from ...zookeeper import ZooKeeperConnection, ZooKeeperSessions
+from ..cluster.observations import NumberedObservation, in_order_of_time, observations_in, znodes_in
+from ..input.dump_decoder import DumpDecoder
+from ..input.dumps import dumps_in
+from ..input.fraction_read import part_read
+from ..input.log_entries import LogEntry, open_batches
+from ..terminal.progress import with_progress
+from .connection_events import ConnectionEvents
+from .light_frames import LightFrames
+
+
+class ActivityReader:
+    """Reads inputs, and collects events.
+
+    Args:
+        options: the options, which name the inputs.
+    """
+
+    def __init__(self, options: argparse.Namespace) -> None:
+        self.options = options
+        self._log = ActivityLog()
+        self._requests = RequestEvents(self._log)
+        self._groups = GroupEvents(self._log)
+        self._connections = ConnectionEvents()
+        self._observations: list[NumberedObservation] = []
+        self._sessions = ZooKeeperSessions()
+
+    def read(self) -> list[ActivityEvent]:
+        """Return the events of all inputs in order of time; those without a time stay where they were found."""
+        others, znodes = znodes_in(self.options)
+        self._observations.extend(znodes)
+        if others is not None:
+            self._read_dumps(others)
+        events = [*self._log.events, *self._cluster_events(), *self._connections.events()]
+        return _in_order(events)
+
+    def _read_dumps(self, options: argparse.Namespace) -> None:
+        reading = DumpDecoder(options, sealed=False)  # as for the model of a cluster; events name no secrets
+        part = partial(part_read, options)
+        for dump in dumps_in(options, logs=True, zookeeper=True):
+            zookeeper: dict[int | None, ZooKeeperConnection] = {}
+            for item in self._items(dump, reading, part):
+                self._observations.extend(observations_in(item, zookeeper, self._sessions))
+            self._connections.read(dump.file)
+
+    def _items(self, dump: Dump, reading: DumpDecoder, part: partial[float | None]) -> Iterator[Result | LogEntry]:
+        if dump.captured is None or reading.named is not None:
+            read: Iterator[Result | LogEntry] = open_batches(reading.items(dump), sealed=False)
+            for item in with_progress(read, part):
+                if isinstance(item, Request | Response | Undecodable):
+                    self._add(item)
+                yield item
+            return
+        file = dump.file
+
+        def sent(api: str, client: str | None, end: str, frame: int, time: float | None) -> None:
+            self._requests.sent(api, client, end, frame, time, file)
+
+        frames = LightFrames(reading.decoder(), file, sent, self._lose)
+        for batch in with_progress(dump.captured, part, weight=count_frames):
+            for result in frames.results(batch):
+                self._add(result)
+                yield result
+
+    def _add(self, result: Result) -> None:
+        self._requests.add(result)
+        self._groups.add(result)
+        self._connections.add(result)
+
+    def _lose(self, in_flight: Sequence[Header], client: str, connection: int) -> None:
+        """Note the requests of a connection that ended before they were answered."""
+        self._groups.forget(connection)
+        for header in in_flight:
+            if header.call is not None:
+                time = None if header.time is None else header.time / SECOND
+                caller = header.call.api.name or "", header.client_id, client.rpartition(":")[0]
+                self._requests.fail(caller, FailedRequest(NO_RESPONSE, header.frame, time))
+
+    def _cluster_events(self) -> Iterator[ActivityEvent]:
+        model = ClusterModel()
+        shown: dict[int, FramePlace] = {}
+        in_order = list(in_order_of_time(iter(self._observations)))
+        places = {id(item.seen): FramePlace(getattr(item.seen, "file", ""), item.number) for item in in_order}
+        for observation, is_refused in judged(item.seen for item in in_order):
+            model.take(observation, is_refused)
+            shown[model.count] = places[id(observation)]
+        at_time = {item.seen.time: places[id(item.seen)] for item in reversed(in_order)}
+        yield from cluster_events(model, shown, at_time)
+        self._name_brokers(model)
+
+    def _name_brokers(self, model: ClusterModel) -> None:
+        """Add the node ids of brokers that events know by their address."""
+        for event in (*self._log.events, *self._connections.found):
+            for name in [name for name in event.subjects if name.startswith(f"{BROKER}:")]:
+                node = model.brokers.at(name.removeprefix(f"{BROKER}:"))
+                event.subjects |= frozenset(subject(BROKER, node))
+
+
+def _in_order(events: list[ActivityEvent]) -> list[ActivityEvent]:
+    """Sort events by time; one without a time stays after the event that was found before it."""
+    keys: list[tuple[float, int]] = []
+    latest = 0.0
+    for event in events:
+        latest = latest if event.time is None else event.time
+        keys.append((latest, event.frame or 0))
+    return [event for _, event in sorted(zip(keys, events, strict=True), key=lambda pair: pair[0])]

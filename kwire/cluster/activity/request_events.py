@@ -1,0 +1,193 @@
+"""Events of requests: errors, throttling, retries, topics created and deleted, transactions."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterator
+from typing import Any, NamedTuple
+
+from ...protocol import Request, Response, Result
+from ...protocol.message_summary import MessageSummary
+from ...protocol.results import client_of
+from ...values import ErrorCode
+from .activity_event import BROKER, CLIENT, TOPIC, ActivityEvent, ActivityLog, subject
+
+RETRIED_WITHIN = 60.0  # seconds after a failed request; a later one of its api is a new request
+# Sent again and again in any case, or with other content each time: another one is no retry.
+NO_RETRIES = {
+    *("Fetch", "ShareFetch", "Heartbeat", "ConsumerGroupHeartbeat", "ShareGroupHeartbeat", "BrokerHeartbeat"),
+    *("LeaderAndIsr", "UpdateMetadata", "StopReplica", "AlterPartition", "FetchSnapshot", "Vote", "BeginQuorumEpoch"),
+}
+# KIP-394: the first JoinGroup of a member gets its id; a rebalance is an event of its group.
+STEPS = {ErrorCode.MEMBER_ID_REQUIRED, ErrorCode.REBALANCE_IN_PROGRESS}
+NO_RESPONSE = "no response"
+Caller = tuple[str, str | None, str]  # api, client id, IP address of the client
+
+
+class FailedRequest(NamedTuple):
+    """A failed request: why, in which frame, when, and how many before it failed in a row."""
+
+    reason: str
+    frame: int | None
+    time: float | None
+    attempts: int = 1
+
+
+class RequestEvents:
+    """Follows requests and responses, and adds what is worth knowing to a log.
+
+    Args:
+        log: receives the events.
+
+    Attributes:
+        summary: the names of topics that messages name by their ids.
+        failed: requests that failed and may be sent again, by their caller.
+    """
+
+    def __init__(self, log: ActivityLog) -> None:
+        self.summary: MessageSummary = MessageSummary()
+        self.failed: dict[Caller, FailedRequest] = {}
+        self._log = log
+        self._retried: dict[Caller, int] = {}
+
+    def add(self, result: Result) -> None:
+        """Process the next frame."""
+        if isinstance(result, Request):
+            source = result.frame.source
+            self.sent(result.api_name, client_of(result), source.client, source.frame, source.time, source.file or "")
+            self._add_named(result)
+        elif isinstance(result, Response):
+            self._add_response(result)
+
+    def sent(
+        self, api: str, client: str | None, end: str | None, frame: int | None, time: float | None, file: str
+    ) -> None:
+        """Note a request: is it a retry?
+
+        Args:
+            api, client: the name of the api, and the client id.
+            end: `ip:port` of the client.
+            frame, time, file: where the request is.
+        """
+        caller = api, client, _ip(end)
+        failed = self.failed.pop(caller, None)
+        if failed is None or (time is not None and failed.time is not None and time - failed.time > RETRIED_WITHIN):
+            self._retried.pop(caller, None)
+            return
+        attempts = self._retried[caller] = self._retried.get(caller, 1) + 1
+        after = "" if failed.frame is None else f" in frame {failed.frame}"
+        text = f"{api} is sent again after {failed.reason}{after}, attempt {attempts}"
+        self._log.add(
+            ActivityEvent(
+                "retry", f"client {client or '-'}: {text}", time, file, frame, frozenset(subject(CLIENT, client))
+            )
+        )
+
+    def fail(self, caller: Caller, failed: FailedRequest) -> None:
+        """Note that a request failed and may be sent again."""
+        if caller[0] not in NO_RETRIES and not caller[0].startswith("Describe"):
+            self.failed[caller] = failed
+
+    def _add_response(self, result: Response) -> None:
+        facts = self.summary.facts(result.codec, result.message)
+        codes = [code for code in facts.errors if code not in STEPS]
+        source = result.frame.source
+        caller = result.api_name, client_of(result), _ip(source.client)
+        if codes:
+            errors = ", ".join(name if n == 1 else f"{name} x{n}" for name, n in Counter(map(str, codes)).items())
+            topics = f" ({', '.join(facts.topics[:4])})" if facts.topics else ""
+            message = _message_of(result.message)
+            self._add(result, "error", f"{result.api_name}: {errors}{topics}{message}", *subject(TOPIC, *facts.topics))
+        if any(getattr(code, "retriable", False) for code in codes):
+            self.fail(caller, FailedRequest(str(codes[0]), result.request_frame, source.time))
+        elif caller in self._retried and caller not in self.failed:
+            self._retried.pop(caller)
+        throttle = getattr(result.message, "throttle_time_ms", 0)
+        if throttle > 0:
+            self._add(result, "throttle", f"{result.api_name}: throttled for {throttle} ms")
+        self._add_named(result)
+
+    def _add_named(self, result: Request | Response) -> None:
+        describe = _DESCRIPTIONS.get(type(result.message).__name__)
+        if describe is not None:
+            for kind, text, topics in describe(result.message):
+                self._add(result, kind, text, *subject(TOPIC, *topics))
+
+    def _add(self, result: Request | Response, kind: str, text: str, *subjects: str) -> None:
+        source = result.frame.source
+        client = client_of(result)
+        named = {*subject(CLIENT, client), *subject(BROKER, source.broker), *subjects}
+        words = f"client {client or '-'}: {text}"
+        self._log.add(ActivityEvent(kind, words, source.time, source.file or "", source.frame, frozenset(named)))
+
+
+def _ip(end: str | None) -> str:
+    return (end or "").rpartition(":")[0]
+
+
+def _message_of(message: Any) -> str:
+    """Return the broker's own words about an error, of the message or of its first topic."""
+    for part in (message, *getattr(message, "topics", ()), *getattr(message, "responses", ())):
+        text = getattr(part, "error_message", None)
+        if text and text not in ("NONE", "null"):
+            return f": {text}"
+    return ""
+
+
+_Description = Iterator[tuple[str, str, list[str]]]
+
+
+def _created(message: Any) -> _Description:
+    for topic in message.topics:
+        if not topic.error_code:
+            count = getattr(topic, "num_partitions", -1)
+            partitions = f", {count} partition{'s' * (count > 1)}" if count > 0 else ""
+            yield "topic", f"creates topic {topic.name}{partitions}", [topic.name]
+
+
+def _deleted(message: Any) -> _Description:
+    for topic in message.responses:
+        if not topic.error_code and topic.name:
+            yield "topic", f"deletes topic {topic.name}", [topic.name]
+
+
+def _partitions_added(message: Any) -> _Description:
+    for topic in message.results:
+        if not topic.error_code:
+            yield "topic", f"adds partitions to {topic.name}", [topic.name]
+
+
+def _transaction_begun(message: Any) -> _Description:
+    if message.transactional_id:
+        yield "transaction", f"transaction {message.transactional_id}: asks for a producer id", []
+
+
+def _transaction_partitions(message: Any) -> _Description:
+    transactions = message.transactions or (message,)
+    for transaction in transactions:
+        topics = getattr(transaction, "topics", ()) or getattr(transaction, "v3_and_below_topics", ())
+        transactional_id = getattr(transaction, "transactional_id", "") or getattr(
+            transaction, "v3_and_below_transactional_id", ""
+        )
+        names = [topic.name for topic in topics]
+        yield "transaction", f"transaction {transactional_id}: adds {', '.join(names)}", names
+
+
+def _transaction_offsets(message: Any) -> _Description:
+    yield "transaction", f"transaction {message.transactional_id}: adds offsets of group {message.group_id}", []
+
+
+def _transaction_ended(message: Any) -> _Description:
+    word = "commits" if message.committed else "aborts"
+    yield "transaction", f"transaction {message.transactional_id}: {word}", []
+
+
+_DESCRIPTIONS: dict[str, Callable[[Any], _Description]] = {
+    "CreateTopicsResponse": _created,
+    "DeleteTopicsResponse": _deleted,
+    "CreatePartitionsResponse": _partitions_added,
+    "InitProducerIdRequest": _transaction_begun,
+    "AddPartitionsToTxnRequest": _transaction_partitions,
+    "AddOffsetsToTxnRequest": _transaction_offsets,
+    "EndTxnRequest": _transaction_ended,
+}

@@ -1,0 +1,68 @@
+# Which frames a query selects, before their lines are written.
+# `kwire.query.captured_query` compiles the tests of each kind of frame.
+
+cdef enum:
+    LEFT_TO_PYTHON, EXCLUDED, SELECTED
+
+
+cdef class Selection:
+    """The query of a writer: `kind.test` selects frames, `kind.row` writes their rows."""
+
+    cdef public bint decodes      # selected frames are decoded
+    cdef public bint counts       # selected frames are counted only
+    cdef public bint has_rows     # selected frames are written by `kind.row`
+    cdef public object summary    # the `MessageSummary` that learns the names of topic ids
+    cdef public int64_t shown     # selected frames, except those left to `writer.rest`
+    cdef public int64_t limit     # the number of frames after which to stop
+
+    def __cinit__(self, *arguments, **named):
+        self.limit = 1 << 62
+
+
+cdef int select(const Captured* one, writer, Taken taken, int64_t number, Selection query, Output* o) except -1:
+    """Return whether a query selects a frame; the row of a selected frame is written here."""
+    cdef KindState kind = kind_of(one, writer, taken.call)
+    cdef const uint8_t* p = bytes_of_frame(one)
+    cdef Py_ssize_t start = 0 if kind is None or one.now < SECOND else kind.body_start(p, one.size)
+    cdef tuple item = None
+    if not start:
+        return LEFT_TO_PYTHON
+    if kind.learns is not None:
+        if not kind.learns.find(p + start, one.size - start, &taken.facts):
+            return LEFT_TO_PYTHON
+        learn_topics(query.summary, &taken.facts, 0)
+    if kind.test is False:
+        meet(one, writer, taken.connection, kind, start)
+        return EXCLUDED
+    if kind.test is not True:
+        item = item_of(one, taken, kind, number, start)
+        answer = kind.test(item)
+        if answer is None:
+            return LEFT_TO_PYTHON
+        if not answer:
+            meet(one, writer, taken.connection, kind, start)
+            return EXCLUDED
+    if query.decodes:
+        return LEFT_TO_PYTHON
+    if query.has_rows:
+        text = kind.row(item_of(one, taken, kind, number, start) if item is None else item)
+        if text is None:
+            return LEFT_TO_PYTHON
+        put_text(o, text)
+    if query.has_rows or query.counts:
+        meet(one, writer, taken.connection, kind, start)
+    return SELECTED
+
+
+cdef tuple item_of(const Captured* one, Taken taken, KindState kind, int64_t number, Py_ssize_t start):
+    """Return what tests and rows read; the order is that of `kwire.query.captured_query`."""
+    cdef const uint8_t* p = bytes_of_frame(one)
+    cdef object latency = None, body = None
+    time = <object>one.now / BILLION
+    if not one.asked and taken.asked.now != NONE:
+        latency = latency_of(&taken.asked, time)
+    asked = None if one.asked or taken.asked.frame < 0 else taken.asked.frame
+    if kind.reads_body:
+        body = copied(p, one.size, start, one.size)
+    correlation_id = int32_at(p, one.size, 8 if one.asked else 4)
+    return number, time, one.size, latency, asked, <object>one.ends, taken.connection, correlation_id, body

@@ -1,0 +1,74 @@
+"""The goals of `kwire place` beside evenness: weights, topics, demotion, exclusion, and brokers that are replaced."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+import pytest
+
+from kwire.cli.main import main
+
+BROKERS = {"1": "/A/1", "2": "/A/2", "3": "/B/1", "4": "/B/2"}
+
+
+def cluster(folder: Path, topics: Mapping[str, Sequence[Sequence[int]]], brokers: Mapping[str, str] = BROKERS) -> str:
+    rows = [
+        {"topic": topic, "partition": index, "replicas": list(ids)}
+        for topic, replicas in topics.items()
+        for index, ids in enumerate(replicas)
+    ]
+    file = folder / "cluster.json"
+    file.write_text(json.dumps({"brokers": list(brokers.items()), "partitions": rows}))
+    return str(file)
+
+
+def planned(capsys: pytest.CaptureFixture[str], *arguments: str) -> dict[str, list[int]]:
+    assert main(["place", *arguments, "--json"]) == 0, capsys.readouterr().err
+    rows = json.loads(capsys.readouterr().out)["partitions"]
+    return {f"{row['topic']}-{row['partition']}": row["replicas"] for row in rows}
+
+
+def test_weights_of_brokers_and_racks(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = cluster(tmp_path, {"t": [[1], [1], [3], [3], [2], [4]]}, dict.fromkeys("1234", "/A"))
+    assert planned(capsys, file, "--balance") == {}
+    plan = planned(capsys, file, "--balance", "--weights", "/A=1,4=3")
+    assert sorted(plan.values()) == [[4], [4]]
+    assert main(["place", file, "--weights", "4=3"]) == 2
+    assert "--weights and --exclude are for plans" in capsys.readouterr().err
+    for wrong in ("4", "4=x", "4=0", "4=1001", "4=0.001"):
+        assert main(["place", file, "--balance", "--weights", wrong]) == 2
+        assert "write BROKER=WEIGHT" in capsys.readouterr().err
+    assert main(["place", file, "--balance", "--weights", "9=2"]) == 2
+    assert "there is no live broker '9'" in capsys.readouterr().err
+
+
+def test_a_topic_is_spread_over_the_brokers(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = cluster(tmp_path, {"hot": [[1, 3]] * 4, "cold": [[2, 4]] * 4})
+    assert planned(capsys, file, "--balance") == {}
+    plan = planned(capsys, file, "--by-topic")
+    hot = [node_id for index in range(4) for node_id in plan.get(f"hot-{index}", [1, 3])]
+    assert sorted(hot) == [1, 1, 2, 2, 3, 3, 4, 4]
+
+
+def test_a_demoted_rack_leads_nothing(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = cluster(tmp_path, {"t": [[1, 3], [3, 1], [2, 4]], "alone": [[1]]})
+    assert planned(capsys, file, "--demote", "/A") == {"t-0": [3, 1], "t-2": [4, 2]}
+    assert planned(capsys, file, "--demote", "1,3") == {}  # there is nobody else to lead t-0 and t-1
+
+
+def test_topics_that_are_excluded_stay_and_count(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = cluster(tmp_path, {"t": [[1], [1]], "__x": [[1], [1]]}, dict.fromkeys("12", "/A"))
+    assert len(planned(capsys, file, "--balance", "--exclude", "__.*")) == 2
+    assert {name[0] for name in planned(capsys, file, "--balance", "--exclude", "__.*")} == {"t"}
+    assert main(["place", file, "--balance", "--exclude", "("]) == 2
+    assert "--exclude (" in capsys.readouterr().err
+
+
+def test_a_replacement_in_the_rack_of_another_replica_goes_elsewhere(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Found on random clusters: [10, 55] became [57, 55], both in one rack."""
+    file = cluster(tmp_path, {"t": [[1, 3], [1, 2]]}, {**BROKERS, "7": "/B/1"})
+    assert planned(capsys, file, "--replace", "1=7") == {"t-0": [3, 2], "t-1": [7, 2]}  # 3 has the data
