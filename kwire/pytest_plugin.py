@@ -6,13 +6,14 @@ Failed comparisons are explained for messages, decoded frames, and bytes that ar
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 import pytest
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Generator, Iterator
 
     from .capture.hex_text.golden_fixture import Fixture
     from .protocol import Request, Response
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
 
 LONGEST = 1 << 22  # bytes; a failed comparison of more bytes is left to pytest's own explanation
 _VALUES = frozenset(("kwire.messages", "kwire.protocol.results"))  # the modules of messages and decoded frames
+_SEEDS = "kwire.testing.chaos_seeds"  # loaded once a test begins a cluster
 _HEADER = 8  # bytes: the size, then a correlation id, or an api key and a version
 
 
@@ -105,6 +107,26 @@ def kafka_cluster() -> Iterator[Kafka]:
 
     with Kafka(brokers=3, racks=("r1", "r2", "r3"), log_dirs=2) as made:
         yield made
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    """Forget the chaos of earlier tests."""
+    if seeds := sys.modules.get(_SEEDS):
+        seeds.begin_test()
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(
+    item: pytest.Item, call: pytest.CallInfo[None]
+) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    """Name the seeds of chaos in the report of a failed test."""
+    report = yield
+    seeds = sys.modules.get(_SEEDS)
+    if report.failed and seeds is not None and (chosen := seeds.list_seeds()):
+        text = "".join(f"kwire.testing.Kafka(chaos={seed}) repeats the disturbances\n" for seed in chosen)
+        report.sections.append(("kwire chaos", text))
+    return report
 
 
 def assert_frames_equal(left: bytes | bytearray, right: bytes | bytearray, answers: str | None = None) -> None:

@@ -186,3 +186,17 @@ def test_two(kafka, request):
     assert "2 passed" in session(tmp_path, test)
     assert "2 passed" in session(tmp_path, test, "--kwire-scope", "session")
     assert session(tmp_path, test, "-o", "kwire_scope=never", code=4) == ""  # the reason is on stderr
+
+
+def test_a_failed_test_names_the_seed_of_chaos(tmp_path: Path) -> None:
+    test = """
+from kwire.testing import Kafka
+def test_it():
+    with Kafka(chaos=4711):
+        pass
+    assert False
+def test_other():
+    assert False
+"""
+    text = session(tmp_path, test, code=1)
+    assert text.count("kwire.testing.Kafka(chaos=4711) repeats the disturbances") == 1

@@ -137,9 +137,9 @@ class FaultRules:
         self._rules.clear()
 
     def treat(self, request: MatchedRequest) -> Treatment:
-        """Count a request, and return how rules other than error rules treat it."""
+        """Count a request, and return how rules other than error rules treat it, and its own fault after them."""
         found = Treatment()
-        for rule in self._rules:
+        for rule in self._rules if request.fault is None else (*self._rules, request.fault):
             if rule.action == ERROR or not rule.matches(request) or not rule.take(request):
                 continue
             if rule.action == DELAY:

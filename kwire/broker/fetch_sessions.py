@@ -117,6 +117,10 @@ class FetchSessions:
         self._sessions.move_to_end(key)
         return session
 
+    def evict(self, node_id: int, session_id: int) -> bool:
+        """Forget a session, as a full cache does; returns whether there was one."""
+        return self._sessions.pop((node_id, session_id), None) is not None
+
     def _create(self, node_id: int, request: messages.FetchRequest) -> FetchSession | None:
         session = FetchSession(self._rng.randrange(1, _HIGHEST))
         session.update(request)

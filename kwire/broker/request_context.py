@@ -13,6 +13,7 @@ from ..values import AclOperation, ErrorCode, ResourceType
 from .cluster import BrokerCluster
 from .controller.partition import Partition
 from .error_responses import error_response
+from .fault_rules import ERROR, FaultRule
 from .log.replica_log import ReplicaLog
 from .request_parts import api_of
 from .security.api_permissions import CLUSTER_NAME, denial
@@ -50,6 +51,7 @@ class RequestContext(Generic[Message_co]):
         client_id, client_host: the client's id and its address.
         principal: the authenticated principal, such as `User:alice`.
         session: the authentication state of the connection.
+        fault: the fault that chaos has chosen for this request alone.
     """
 
     cluster: BrokerCluster
@@ -61,6 +63,7 @@ class RequestContext(Generic[Message_co]):
     client_host: str
     principal: str = ANONYMOUS
     session: SaslSession | None = None
+    fault: FaultRule | None = None
 
     def error(
         self,
@@ -76,6 +79,8 @@ class RequestContext(Generic[Message_co]):
             return code
         if self._is_refused:
             return ErrorCode.POLICY_VIOLATION
+        if self.fault is not None and self.fault.action == ERROR:
+            return self.fault.code
         if not rules:
             return ErrorCode.NONE
         return rules.error(self, topic, partition, transactional_id if group is None else group)

@@ -29,6 +29,10 @@ class MatchedRequest(Protocol):
     def cluster(self) -> Any:
         """The cluster, which resolves topic ids."""
 
+    @property
+    def fault(self) -> Any:
+        """The fault of this request alone; None if there is none."""
+
 
 def api_of(message: Any) -> str:
     """Return the name of the api of a request message."""

@@ -11,6 +11,7 @@ from random import Random
 from typing import Any
 
 from .apis.registry import table_for
+from .chaos import Chaos
 from .cluster import BrokerCluster
 from .fault_rule_checks import has_code
 from .node import Node
@@ -28,6 +29,9 @@ class ServedCluster(BrokerCluster):
         settings: the settings of all brokers.
         rng: the random generator for ids and replica placement.
 
+    Attributes:
+        chaos: disturbs the requests of clients; None for no chaos.
+
     >>> from random import Random
     >>> from kwire import messages
     >>> cluster = ServedCluster([Node(1)], Settings(), Random(1))
@@ -38,6 +42,7 @@ class ServedCluster(BrokerCluster):
 
     def __init__(self, nodes: Sequence[Node], settings: Settings, rng: Random) -> None:
         super().__init__(nodes, settings, rng, table_for(settings))
+        self.chaos: Chaos | None = None if settings.chaos is None else Chaos(settings.chaos)
 
     def answer(
         self,

@@ -62,6 +62,7 @@ class Settings:
     max_reauth: float = 0.0  # connections.max.reauth.ms in seconds; 0 disables re-authentication
     tls: bool = False
     realistic: bool = False  # whether defaults and first contact are as Kafka's, not as tests like them
+    chaos: int | None = None  # the seed of lawful disturbances; None for none
     configs: Mapping[str, str] = field(default_factory=dict)  # broker configs that are set, by Kafka's names
 
     @property

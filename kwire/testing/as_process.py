@@ -51,6 +51,7 @@ class AsProcess:
         options += ["--rack-aware-fetch"] if plan.rack_aware_fetch else []
         options += [word for name, value in plan.configs.items() for word in ("--set", f"{name}={value}")]
         options += ["--realistic"] if plan.realistic else []
+        options += [] if plan.chaos is None else ["--chaos", str(plan.chaos)]
         options += _security_options(plan, folder)
         command = [sys.executable, "-u", "-m", "kwire", "serve", "--cluster", str(folder / "cluster.json"), *options]
         with (folder / "places").open("w") as places, (folder / "log").open("w") as log:

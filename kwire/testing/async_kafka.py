@@ -8,6 +8,7 @@ from collections.abc import Callable
 from typing import Any, Self
 
 from ..codecs.records import Record
+from .chaos_seeds import note_stop
 from .in_thread import RunningCluster
 from .kafka_base import INTERVAL, NOT_YET, KafkaBase, Text
 from .operations import Rule
@@ -47,6 +48,7 @@ class AsyncKafka(KafkaBase):
         self._running = None
         self._addresses = ()
         if running is not None:
+            note_stop(self._plan.chaos)
             await running.stop()
             self._report(running.control.failed())
 

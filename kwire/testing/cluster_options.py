@@ -56,6 +56,7 @@ class ClusterOptions:
     release: str | None = None
     configs: Mapping[str, str] = field(default_factory=dict)
     realistic: bool = False
+    chaos: int | None = None
 
     def __post_init__(self) -> None:
         self._check_lists()
@@ -85,6 +86,8 @@ class ClusterOptions:
                 raise TypeError(f"{name} is a number, not {type(number).__name__} {number!r}")
         if self.brokers < 1 or self.log_dirs < 1 or self.partitions < 1:
             raise ValueError("a cluster has at least one broker, with one log directory, and topics have a partition")
+        if self.chaos is not None and type(self.chaos) is not int:
+            raise TypeError(f"chaos is a seed, a whole number, not {type(self.chaos).__name__} {self.chaos!r}")
         if self.racks and len(self.racks) != self.brokers:
             raise ValueError(f"{len(self.racks)} racks for {self.brokers} brokers: name one for each broker")
         if not 1 <= self.replicas <= self.brokers:
@@ -125,6 +128,7 @@ class ClusterOptions:
             super_users=tuple(map(principal, self.super_users)),
             tls=self.tls is not None,
             release=self.release,
+            chaos=self.chaos,
         )
 
     def paths(self, node_id: int, directory: Path | None) -> list[str]:

@@ -8,6 +8,7 @@ from typing import Any, Self
 
 from ..codecs.records import Record
 from .as_process import AsProcess
+from .chaos_seeds import note_stop
 from .in_thread import Backend, InThread
 from .kafka_base import INTERVAL, NOT_YET, KafkaBase, Text
 from .operations import Rule
@@ -42,6 +43,8 @@ class Kafka(KafkaBase):
             have no effect, and the page "Configs" lists all.
         realistic: whether defaults are Kafka's where kwire has others, which suit tests: records are kept for 7 days,
             heartbeats of groups come every 5 s, and new groups wait 3 s for members.
+        chaos: the seed of lawful disturbances: requests meet what is rare in Kafka, such as leaders that move, loading
+            coordinators, rebalances and closed connections. `disturbances()` lists them.
         process: whether the cluster runs as a separate process, so that it takes no time from this process's threads.
 
     Raises:
@@ -75,6 +78,7 @@ class Kafka(KafkaBase):
         self._backend = None
         self._addresses = ()
         if backend is not None:
+            note_stop(self._plan.chaos)
             backend.stop()
             self._report(backend.failed())
 

@@ -11,6 +11,7 @@ from typing import Any, Self
 from ..broker.groups.modern_group import GroupState
 from ..errors import suggestion
 from ..protocol.sasl.mechanisms import MECHANISMS
+from .chaos_seeds import note_start
 from .cluster_options import ClusterOptions, Tls, topics_of
 from .operations import Operations, Rule
 
@@ -52,6 +53,7 @@ class KafkaBase(Operations):
         release: str | None = None,
         configs: Mapping[str, str] | None = None,
         realistic: bool = False,
+        chaos: int | None = None,
         process: bool = False,
     ) -> None:
         security = users or {}, sasl_mechanisms, max_reauth, acls, super_users, tls, release
@@ -69,6 +71,7 @@ class KafkaBase(Operations):
             *security,
             dict(configs or {}),
             realistic,
+            chaos,
         )
         self._is_process = process
         self._addresses: Sequence[Any] = ()
@@ -86,6 +89,7 @@ class KafkaBase(Operations):
 
     def _begin(self, addresses: Sequence[Any]) -> None:
         self._addresses = addresses
+        note_start(self._plan.chaos)
         for topic, partitions in self._plan.topics.items():
             self.create_topic(topic, partitions)
 

@@ -276,6 +276,10 @@ class Operations:
         """Return the offset that a group has committed for a partition; -1 if it has committed none."""
         return int(self._do("committed", group=group, topic=topic, partition=partition))
 
+    def disturbances(self) -> list[str]:
+        """Return what chaos did to requests so far, one line each; see the argument `chaos`."""
+        return list(self._do("disturbances"))
+
     def notes(self) -> list[str]:
         """Return the messages for the operator so far, such as failed directories, refused connections and repaired
         logs."""

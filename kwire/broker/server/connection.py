@@ -279,7 +279,9 @@ class ServedConnection(asyncio.BufferedProtocol):
         node_id, now = self.node.node_id, self.serving.now()
         client = received.client_id, self.host, self.session.principal, self.session
         request = RequestContext(cluster, node_id, received.message, received.version, now, *client)
-        if not cluster.rules:
+        if cluster.chaos is not None:
+            request = cluster.chaos.disturb(request)
+        if not cluster.rules and request.fault is None:
             await self._send(self._write(received, request, await self._handle(request)))
             return self._is_let_in()
         return await self._treat(received, request, cluster.rules.treat(request)) and self._is_let_in()

@@ -38,7 +38,7 @@ NO_GROUP = "Dead"  # the state of a group that is not there, in Kafka's words
 MOST_NOTES = 1000
 OPERATIONS = frozenset(
     "add_rule remove_rule clear_rules hits stop_broker start_broker set_network isolate_broker rejoin_broker"
-    " kill_connections create_topic delete_topic move_leader shrink_isr expand_isr partition log_dirs"
+    " kill_connections disturbances create_topic delete_topic move_leader shrink_isr expand_isr partition log_dirs"
     " fail_log_dir fill_log_dir heal_log_dir advance group_state coordinator committed notes failures produce records"
     " frames capture forget_frames".split()
 )
@@ -312,6 +312,10 @@ class Control:
         found, of = self._cluster.groups.find(group), self._cluster.controller.known(topic)
         commit = found.commits.get(topic, partition, of.topic_id) if found is not None else None
         return -1 if commit is None else commit.offset
+
+    def disturbances(self) -> list[str]:
+        """Return what chaos did to requests so far, one line each."""
+        return list(self._cluster.chaos.noted) if self._cluster.chaos is not None else []
 
     def notes(self) -> list[str]:
         """Return the messages for the operator so far, such as refused connections and failed directories."""

@@ -95,6 +95,13 @@ def _add_broker_options(parser: argparse.ArgumentParser) -> None:
         "that wait 3 s for members, and first requests that must be repeated",
     )
     parser.add_argument(
+        "--chaos",
+        type=int,
+        metavar="SEED",
+        help="answers that are lawful and rare in Kafka, chosen by the seed: moved leaders, loading coordinators, "
+        "rebalances, evicted fetch sessions, closed connections",
+    )
+    parser.add_argument(
         "--read-only",
         action="store_true",
         help="change nothing in log directories, such as those of a real broker: requests that write are refused, and "

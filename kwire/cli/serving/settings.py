@@ -28,6 +28,7 @@ def settings_for(options: argparse.Namespace) -> Settings:
         settings = settings_from(
             configs,
             realistic=options.realistic,
+            chaos=options.chaos,
             read_only=options.read_only,
             replica_assignor=options.assignor or ("multi-level" if options.profile == "KIP-879" else "rack-aware"),
             profile=options.profile,
