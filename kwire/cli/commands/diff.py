@@ -20,6 +20,7 @@ from ...schema.catalog import Catalog, catalog_for
 from ...schema.releases import ReleasedApi, release
 from ..input.dump_decoder import results
 from ..options.api_names import found_apis
+from ..options.inputs import add_keylog
 from ..options.message_names import named_codecs
 from ..options.output import add_colour
 from ..options.releases import named_release
@@ -33,7 +34,7 @@ def diff_dumps(options: argparse.Namespace) -> int:
     """Print the differences between two dumps, then a count. Returns 1 if there are any, or a frame does not decode."""
     style = style_for(sys.stdout, options.color)
     more = {"named": None, "body": False, "hex": None, "profile": options.profile, "schemas": options.schemas}
-    more["show_secrets"] = options.show_secrets
+    more |= {"show_secrets": options.show_secrets, "keylog": options.keylog}
     sides = [results(argparse.Namespace(files=[name], **more), trace=True) for name in options.names]
     frames = differ = undecodable = 0
     for one, other in zip_longest(*sides):
@@ -70,6 +71,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="two messages or apis, or two files; with --release one api",
     )
     parser.add_argument("--release", nargs=2, metavar=("A", "B"), help="two Kafka releases")
+    add_keylog(parser)
     add_secrets(parser)
     add_profile(parser)
     add_colour(parser)
@@ -79,6 +81,8 @@ def run(options: argparse.Namespace) -> int:
     """Print the differences between two versions of a message, two releases or two dumps. Returns 1 if any exist."""
     if len(options.names) == 2 and not options.release and any(_is_input(name) for name in options.names):
         return diff_dumps(options)
+    if options.keylog is not None:
+        raise UsageError("--keylog is for two captures: kwire diff A.pcap B.pcap --keylog KEYS")
     style = style_for(sys.stdout, options.color)
     if options.release:
         if len(options.names) > 1:

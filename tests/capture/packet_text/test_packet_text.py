@@ -377,6 +377,8 @@ def test_tshark_is_run_with_the_keys(capsys: pytest.CaptureFixture[str], tmp_pat
     assert [frame.data for frame in frames] == of_tls()
     assert main(["decode", str(SAMPLES / "tls.pcap"), *KEYLOG, "--fields", "frame,api,latency"]) == 0
     assert len(capsys.readouterr().out.splitlines()) == len(of_tls()) + 1
+    assert main(["diff", str(SAMPLES / "tls.pcap"), str(SAMPLES / "tls.pcap"), *KEYLOG]) == 0
+    assert capsys.readouterr().out == f"{len(of_tls())} frames: {len(of_tls())} the same, 0 not\n"
     other = tmp_path / "other.keys"
     other.write_text("CLIENT_RANDOM " + "00" * 32 + " " + "00" * 48 + "\n")
     for keys, capture, problem in (
@@ -411,7 +413,8 @@ def test_which_blocks_have_keys_of_tls(block: bytes) -> None:
 
 
 @pytest.mark.parametrize(
-    "name", ["browse", "check", "cluster", "compare", "explain", "latency", "redact", "report", "slice", "timeline"]
+    "name",
+    ["browse", "check", "cluster", "compare", "diff", "explain", "latency", "redact", "report", "slice", "timeline"],
 )
 def test_commands_that_read_captures_take_keys(
     name: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch

@@ -58,3 +58,8 @@ def test_a_pipe_of_the_shell(tmp_path: Path) -> None:
 def test_a_file_that_is_not_there(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["diff", DUMP, "nosuch.bin"]) == 2
     assert capsys.readouterr().err.endswith("kwire: error: nosuch.bin: No such file or directory\n")
+
+
+def test_keys_are_for_captures(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["diff", "Metadata:9", "Metadata:12", "--keylog", "keys"]) == 2
+    assert "--keylog is for two captures: kwire diff A.pcap B.pcap --keylog KEYS" in capsys.readouterr().err
