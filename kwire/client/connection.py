@@ -21,6 +21,7 @@ from ..protocol import Response
 from ..protocol.endpoints.client_connection import ClientConnection
 from ..protocol.headers.requests_without_response import expects_response
 from ..protocol.results import CodecOf
+from ..runtime.loggers import CLIENT
 from ..schema.catalog import Catalog, catalog_for
 from ..schema.version_ranges import Versions
 from .address import Address
@@ -119,6 +120,7 @@ class BrokerConnection:
             except BaseException:
                 self.close()
                 raise
+        CLIENT.debug("%s: connected as %r", address, client_id)
 
     def to(self, address: Address, deadline: Deadline | None = None) -> BrokerConnection:
         """Connect to another broker with the same settings."""
@@ -179,6 +181,7 @@ class BrokerConnection:
     def close(self) -> None:
         """Close the connection."""
         self._socket.close()
+        CLIENT.debug("%s: closed", self.address)
 
     @overload
     def ask(self, codec: CodecOf[RequestMessage[R]], message: Any) -> Response[R] | None: ...

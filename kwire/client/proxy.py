@@ -15,6 +15,7 @@ from ..errors import BadFrame, CallError
 from ..protocol import Frame, FrameDecoder, FrameReader, Response, Result, Source, encode_request
 from ..protocol.frames.frame_memory import FrameMemory, FrameMemoryShare
 from ..protocol.frames.frame_size import get_int32
+from ..runtime.loggers import PROXY, log_notes
 from ..schema.catalog import Catalog, catalog_for
 from .address import Address
 from .call_errors import call_errors
@@ -70,14 +71,14 @@ class Proxy:
         self.clock = clock
         self.tls: ssl.SSLContext | None = security.tls_context() if security.has_tls else None
         self.memory: FrameMemory = memory or FrameMemory()
-        self.note = note
+        self.note: Callable[[str], None] = log_notes(PROXY, note)
         self.listen: Address = listen
         self.upstream: Address = upstream
         self.show: Show = show
         self.recorder: PcapWriter | None = recorder
         self.catalog: Catalog = catalog or catalog_for()
         self.timeout: float = timeout
-        self.listeners: Listeners = Listeners(listen.host, self._serve, note, most_listeners)
+        self.listeners: Listeners = Listeners(listen.host, self._serve, self.note, most_listeners)
         self.connections: int = 0
         self.frames: int = 0  # that have passed, on all connections
         self._tasks: set[asyncio.Task[None]] = set()

@@ -120,7 +120,7 @@ def test_what_is_not_kafka_passes(data: bytes) -> None:
     assert (got, answer) == (data, b"\xff\xff\xff\xff no")
 
 
-def test_a_broker_that_is_gone() -> None:
+def test_a_broker_that_is_gone(caplog: pytest.LogCaptureFixture) -> None:
     def use(where: Address) -> Any:
         with socket.create_connection(where) as client:
             return client.recv(1)
@@ -128,6 +128,8 @@ def test_a_broker_that_is_gone() -> None:
     with socket.socket() as bound:  # and held, so that nobody else listens there; it does not listen
         bound.bind(("127.0.0.1", 0))
         assert through(f"127.0.0.1:{bound.getsockname()[1]}", use)[0] == b""
+    assert [(record.name, record.levelname) for record in caplog.records] == [("kwire.proxy", "WARNING")]
+    assert "cannot connect" in caplog.text
 
 
 def test_a_port_that_is_taken() -> None:

@@ -22,6 +22,7 @@ from ...protocol import Frame, Source
 from ...protocol.frames.frame_joiner import FrameJoiner
 from ...protocol.frames.frame_memory import FrameMemoryShare
 from ...protocol.sasl.mechanisms import AuthenticationFailed
+from ...runtime.loggers import BROKER
 from ...values import ErrorCode
 from .. import Node, Parked
 from ..api import ClosesConnection
@@ -109,7 +110,9 @@ class ServedConnection(asyncio.BufferedProtocol):
         self.transport: asyncio.Transport = transport
         self.number: int = self.serving.add(self)
         self.host: str = sys.intern(str((transport.get_extra_info("peername") or ("",))[0]))
+        BROKER.debug("broker %d: connection %d of %s opened", self.node.node_id, self.number, self.host)
         if self.serving.has_too_many(self):  # Kafka: ConnectionQuotas.inc
+            BROKER.warning("broker %d: %s has too many connections; closed", self.node.node_id, self.host)
             transport.abort()
         settings, users = self.serving.cluster.settings, self.serving.cluster.controller.users
         principal = principal_of(transport.get_extra_info("peercert"))
@@ -170,6 +173,7 @@ class ServedConnection(asyncio.BufferedProtocol):
             self._ended.set_result(None)
         self.share.hold(0)
         self.serving.remove(self)
+        BROKER.debug("broker %d: connection %d of %s closed", self.node.node_id, self.number, self.host)
 
     def end(self) -> None:
         """Close the connection once the client has read the data sent so far; requests in progress get no response."""

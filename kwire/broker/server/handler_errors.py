@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Callable
 from pathlib import Path
 
 from ...errors import excerpt
+from ...runtime.loggers import BROKER
 
-LOGGER = logging.getLogger("kwire.broker")
-LOGGER.addHandler(logging.NullHandler())  # a program that does not ask for tracebacks gets one line only
 MOST = 10  # exceptions that are kept, with what they hold
 
 
@@ -47,7 +45,7 @@ class HandlerFailures:
         line = f"{what}: an error in kwire, please report it: {text}{_where(error)}; {outcome}"
         error.add_note(line)
         self._note(line)
-        LOGGER.error(line, exc_info=None if is_secret else error)
+        BROKER.error(line, exc_info=None if is_secret else error)
         self.keep(error)
 
     def take(self) -> Exception | None:

@@ -13,6 +13,7 @@ from typing import Any, Protocol
 
 from ...errors import excerpt
 from ...protocol.frames.frame_memory import FrameMemory
+from ...runtime.loggers import BROKER, log_notes
 from .. import Node, Parked, ServedCluster
 from ..fault_rule_checks import is_number
 from ..node import LogDir
@@ -72,7 +73,7 @@ class ServerState:
         tls: ssl.SSLContext | None = None,
     ) -> None:
         self.cluster: ServedCluster = cluster
-        self.note: Note = note
+        self.note: Note = log_notes(BROKER, note)
         self.tls: ssl.SSLContext | None = tls
         self.idle: float = cluster.settings.connections_max_idle if idle is None else idle
         self.recorded: FrameRecorder = recorded or FrameRecorder(0)
