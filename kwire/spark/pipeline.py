@@ -27,8 +27,8 @@ from ..cluster.source_counts import SEPARATOR
 from ..errors import KwireError, without_password
 from . import cluster
 from .captures import frames_of, packets_of, windows_in
-from .lake import Lake
-from .lake_files import LakeFile, find_lake_files
+from .lakes.lake import Lake
+from .lakes.lake_files import LakeFile, find_lake_files
 from .session import JobFailed
 
 FRAMES = "frames"

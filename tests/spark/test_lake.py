@@ -14,8 +14,8 @@ from typing import Any
 import pytest
 
 from kwire.cluster import ROWS
-from kwire.spark.lake import MANIFEST, STAGING, GrownFiles, Lake
-from kwire.spark.lake_files import identify_file
+from kwire.spark.lakes.lake import MANIFEST, STAGING, GrownFiles, Lake
+from kwire.spark.lakes.lake_files import identify_file
 from kwire.spark.session import JobFailed
 from tests.arrow.captures import FRAMES, PCAP, rows_of
 from tests.conftest import ROOT

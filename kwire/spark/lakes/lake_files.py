@@ -9,9 +9,9 @@ from typing import Any, NamedTuple
 import pyarrow as pa
 from pyspark.sql import is_remote
 
-from ..arrow.find_files import find_files
-from ..arrow.read_options import Options
-from ..capture.files import open_file
+from ...arrow.find_files import find_files
+from ...arrow.read_options import Options
+from ...capture.files import open_file
 
 SAMPLE = 64 << 10  # bytes at the start and end of a file that, with its size, identify it
 HEAD = 256  # first bytes that do not change when a file grows: the file header, and the time of the first packet

@@ -15,10 +15,10 @@ from typing import Any
 
 from pyarrow.fs import FileSelector, FileType
 
-from ..capture.files import find_store
-from ..errors import KwireError, without_password
+from ...capture.files import find_store
+from ...errors import KwireError, without_password
+from ..session import JobFailed
 from .lake_files import LakeFile
-from .session import JobFailed
 
 MANIFEST, STAGING, DECISION, SUCCESS = "_manifest", "_staging", "decision.json", "_SUCCESS"
 
