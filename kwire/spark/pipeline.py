@@ -12,11 +12,10 @@ from typing import Any, NamedTuple
 
 from pyspark import StorageLevel
 from pyspark.errors import PySparkException
-from pyspark.sql import DataFrame, Observation, is_remote
+from pyspark.sql import DataFrame, Observation
 from pyspark.sql import functions as sql
 from pyspark.sql.types import TimestampType
 
-from ..arrow.find_files import find_files
 from ..arrow.read_options import BadOption, Options
 from ..arrow.rows.row_faults import HARMLESS, INCOMPLETE, NOT_CORRUPT
 from ..arrow.rows.row_schema import COMMENTS
@@ -26,10 +25,11 @@ from ..cluster.cluster_identity import MixedClusters, files_of_ids
 from ..cluster.source_counts import SEPARATOR
 from ..errors import KwireError, without_password
 from . import cluster
-from .captures import frames_of, packets_of, windows_in
+from .captures import frames_of, packets_of, plan_reading
 from .lakes.lake import Lake
 from .lakes.lake_files import LakeFile, find_lake_files
 from .session import JobFailed
+from .task_inputs import find_files_on_server
 
 FRAMES = "frames"
 DATE = "dt"
@@ -121,8 +121,7 @@ def run(
     """
     given = {"body": "json", **{name.lower(): value for name, value in (options or {}).items()}}
     drawings = _drawings(local_folder(out), out) if plots else None
-    if not is_remote():  # a Spark Connect server has another file system
-        _check_names([file.path for file in find_files(list(paths), Options.parse(given))], clusters)
+    _check_names([file.path for file in find_files_on_server(spark, paths, Options.parse(given))], clusters)
     lake = Lake(str(local_folder(out) or out))
     if lake.is_foreign and not overwrite:
         raise OutputExists(out)
@@ -149,15 +148,16 @@ def _write(
     """Write the tables, and the plots to the folder `drawings`; for the arguments see `run`."""
     captures = {"capture": clusters or "", **given}
     paths = [source.path for source in sources]
-    windows = windows_in(spark, paths, captures)
-    packets = packets_of(spark, paths, captures, windows).persist(StorageLevel.DISK_ONLY)  # files are read once
+    parsed = Options.parse(captures)
+    plan = plan_reading(spark, paths, parsed)
+    packets = packets_of(spark, plan, parsed).persist(StorageLevel.DISK_ONLY)  # files are read once
     named = None if clusters is None else sql.regexp_extract("path", clusters, 1)
     try:
-        frames = frames_of(packets, Options.parse(cluster.reading_options(given)), windows)
+        frames = frames_of(packets, Options.parse(cluster.reading_options(given)), plan.windows)
         history = cluster.history(frames, named, profile=given.get("profile"), release=given.get("release"))
         notices = _notices(history, clusters)
         run, staged = lake.stage(sources, overwrite=overwrite)
-        counts = _frames(frames_of(packets, Options.parse(given), windows), named, f"{lake.out}/{staged}/{FRAMES}")
+        counts = _frames(frames_of(packets, parsed, plan.windows), named, f"{lake.out}/{staged}/{FRAMES}")
         counts = counts._replace(rows=_history(history, f"{lake.out}/{staged}"), notices=tuple(notices))
         lake.commit(run, staged, sources, overwrite=overwrite)
         if drawings is not None:

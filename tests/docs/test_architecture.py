@@ -7,6 +7,7 @@ from importlib import import_module
 from importlib.util import find_spec
 from typing import Any
 
+from kwire.runtime import loggers
 from tests.cases import case_by_case
 from tests.conftest import ROOT
 from tests.docs.layers import MARKED, PAGE, picture
@@ -15,6 +16,7 @@ from tests.docs.pages import PAGES, text_of
 PACKAGE = ROOT / "kwire"
 # Extras, and what only an installed kwire has.
 OPTIONAL = ("kwire.spark", "kwire.arrow")
+LOGGERS = {logger.name for logger in (loggers.BROKER, loggers.CLIENT, loggers.PROXY)}
 
 
 def test_the_picture_is_that_of_the_contract() -> None:
@@ -40,7 +42,7 @@ def test_the_paths_that_a_page_names_exist(page: str) -> None:
 @case_by_case("page", PAGES)
 def test_the_names_that_a_page_names_exist(page: str) -> None:
     for name in re.findall(r"(?:`|^::: )(kwire(?:\.\w+)+)(?:\([^`]*\))?(?:`|$)", text_of(page), re.MULTILINE):
-        if not name.startswith(OPTIONAL):
+        if not name.startswith(OPTIONAL) and name not in LOGGERS:
             assert found(name) is not None, name
 
 

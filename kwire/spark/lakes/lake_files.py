@@ -7,17 +7,17 @@ from hashlib import sha256
 from typing import Any, NamedTuple
 
 import pyarrow as pa
-from pyspark.sql import is_remote
+from pyspark.sql.utils import is_remote
 
-from ...arrow.find_files import find_files
+from ...arrow.find_files import InputFile
 from ...arrow.read_options import Options
 from ...capture.files import open_file
+from ..task_inputs import find_files_on_server, read_in_tasks
 
 SAMPLE = 64 << 10  # bytes at the start and end of a file that, with its size, identify it
 HEAD = 256  # first bytes that do not change when a file grows: the file header, and the time of the first packet
 FEW = 64  # files that the driver, or one task, examines
-_FILES = pa.schema([("path", pa.string()), ("size", pa.int64())])
-_SOURCES = pa.schema([*_FILES, ("head", pa.string()), ("identity", pa.string())])
+_SOURCES = pa.schema([("path", pa.string()), ("size", pa.int64()), ("head", pa.string()), ("identity", pa.string())])
 
 
 class LakeFile(NamedTuple):
@@ -38,30 +38,17 @@ def find_lake_files(spark: Any, paths: Sequence[str], given: Mapping[str, Any]) 
     Raises:
         BadOption: see `kwire.arrow.find_files.find_files`.
     """
-    wanted, options = list(paths), dict(given)
-
-    def listed(batches: Iterator[Any]) -> Iterator[Any]:
-        for _ in batches:
-            files = [file for file in find_files(wanted, Options.parse(options)) if file.size]
-            yield pa.RecordBatch.from_pylist([{"path": file.path, "size": file.size} for file in files], _FILES)
-
-    columns = "path string, size long"
-    if is_remote():
-        named = spark.range(1).repartition(1).mapInArrow(listed, columns)
-    else:
-        (batch,) = listed(iter([None]))
-        if batch.num_rows <= FEW:
-            return [LakeFile(**row) for identified in _identify_files([batch]) for row in identified.to_pylist()]
-        named = spark.createDataFrame([tuple(row.values()) for row in batch.to_pylist()], columns)
-        named = named.repartition(-(-batch.num_rows // FEW))
-    identified = named.mapInArrow(_identify_files, f"{columns}, head string, identity string").toArrow()
-    return [LakeFile(**row) for row in identified.to_pylist()]
+    files = [file for file in find_files_on_server(spark, paths, Options.parse(dict(given))) if file.size]
+    if len(files) <= FEW and not is_remote():
+        return [identify_file(file.path, file.size) for file in files]
+    parts = [files[start : start + FEW] for start in range(0, len(files), FEW)]
+    identified = read_in_tasks(spark, parts, _identify_files, "path string, size long, head string, identity string")
+    return [LakeFile(**row.asDict()) for row in identified.collect()]
 
 
-def _identify_files(batches: Any) -> Iterator[Any]:
-    for batch in batches:
-        rows = [identify_file(row["path"], row["size"])._asdict() for row in batch.to_pylist()]
-        yield pa.RecordBatch.from_pylist(rows, _SOURCES)
+def _identify_files(files: Sequence[InputFile]) -> Iterator[Any]:
+    rows = [identify_file(file.path, file.size)._asdict() for file in files]
+    yield pa.RecordBatch.from_pylist(rows, _SOURCES)
 
 
 def identify_file(path: str, size: int) -> LakeFile:
