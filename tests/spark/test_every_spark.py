@@ -15,7 +15,7 @@ from kwire import arrow
 from kwire.arrow.read_options import BadOption
 from kwire.cluster import ROWS
 from kwire.errors import MissingExtra
-from kwire.spark import from_kwire, kwire_header, read_captures, to_kwire
+from kwire.spark import cluster, from_kwire, kwire_header, read_captures, to_kwire
 from kwire.spark.functions import HAS_ARROW_FUNCTIONS
 from kwire.spark.pipeline import run
 from tests.arrow.binary_columns.test_record_rows import BATCH, fetched, produce
@@ -25,8 +25,10 @@ from tests.arrow.golden import golden_columns
 from tests.arrow.pieces import content, cut_at_bytes, cut_at_packets
 from tests.arrow.ranges.test_connection_windows import connection, head
 
+OPTIONS: Any = cluster.OPTIONS
+GROUP_OPTIONS: Any = cluster.GROUP_OPTIONS
 NAME, RACKS = "UpdateMetadataRequest", 2  # the version since which brokers have racks
-SMALL = {"maxPartitionBytes": "3000", "openCostInBytes": "0"}
+SMALL: Any = {"maxPartitionBytes": "3000", "openCostInBytes": "0"}
 
 
 def rows_in(df: Any, folder: Path) -> list[dict[str, Any]]:
@@ -80,7 +82,7 @@ def test_columns_of_bytes_become_structs(spark: Any) -> None:
     bodies = spark.createDataFrame(cells, "id int, body binary, version short")
     fields = ["controller_id", "live_brokers.rack"]
     rows = bodies.select("id", from_kwire("body", NAME, version="version", fields=fields).alias("m")).collect()
-    found = {row["id"]: None if row["m"] is None else row["m"].asDict(recursive=True) for row in rows}
+    found: dict[int, Any] = {row["id"]: None if row["m"] is None else row["m"].asDict(recursive=True) for row in rows}
     codecs = {version: kwire.codec(NAME, version) for _, _, version in cells}
     assert (found.pop(1000), found.pop(1001)) == (None, None)
     for index, body, version in cells[:-2]:
@@ -117,12 +119,12 @@ def test_records_become_rows(spark: Any, tmp_path: Path) -> None:
 
 
 def test_the_history_of_a_cluster(spark: Any) -> None:
-    frames = read_captures(spark, str(PCAP), **kwire.spark.cluster.OPTIONS)
+    frames = read_captures(spark, str(PCAP), **OPTIONS)
     expected = arrow.history(str(PCAP))
-    history = kwire.spark.cluster.history(frames)
+    tables = cluster.history(frames)
     for name in ROWS:
-        assert getattr(history, name).count() == expected[name].num_rows, name
-    groups = kwire.spark.cluster.consumer_groups(read_captures(spark, str(PCAP), **kwire.spark.cluster.GROUP_OPTIONS))
+        assert getattr(tables, name).count() == expected[name].num_rows, name
+    groups = cluster.consumer_groups(read_captures(spark, str(PCAP), **GROUP_OPTIONS))
     assert groups.partitions.count() == arrow.consumer_groups(str(PCAP))["partitions"].num_rows
 
 

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from tests.conftest import ROOT
-from tests.interop.kafka import one_at_a_time
+from tests.tools.locks import one_at_a_time
 
 HASHES = {  # of PyPI's files
     "3.5.9": "ea27adc39ddac9413b8951e45aa748cbed6c785971b81386efc41938f6243d93",
@@ -48,11 +48,11 @@ def test_an_older_spark(version: str, tmp_path: Path) -> None:
     # PySpark 3.5 leaves sockets open, and imports distutils.
     quiet = ["-W", "ignore::DeprecationWarning", "-W", "ignore::ResourceWarning"]
     quiet += ["-W", "ignore::pytest.PytestUnraisableExceptionWarning"]
-    suite = [ROOT / "tests/spark/test_every_spark.py", "-m", "", "-q", "-p", "no:cacheprovider"]
+    suite = [str(ROOT / "tests/spark/test_every_spark.py"), "-m", "", "-v", "-p", "no:cacheprovider"]
     places = os.pathsep.join([str(pyspark(version)), *filter(None, [os.environ.get("PYTHONPATH")])])
     done = subprocess.run(
-        [sys.executable, "-m", "pytest", *suite, *quiet, "--basetemp", tmp_path / "temporary"],
-        env={**os.environ, "PYTHONPATH": places, "SPARK_TESTED": version},
+        [sys.executable, "-m", "pytest", *suite, *quiet, "--basetemp", str(tmp_path / "temporary")],
+        env={**os.environ, "PYTHONPATH": places},
         cwd=ROOT,
         capture_output=True,
         text=True,
