@@ -57,7 +57,7 @@ def _is_file(name: str) -> bool:
 def _divide(path: str, streams: FrameExtractor, consumer: FrameConsumer, size: int) -> Iterator[CaptureRange]:
     from .ranges.capture_ranges import find_ranges  # which most reads do without
 
-    return find_ranges(path, streams, consumer, size)
+    return find_ranges([path], streams, consumer, size)
 
 
 def open_capture(
