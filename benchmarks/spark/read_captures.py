@@ -60,7 +60,7 @@ def plan(count: int, size: int) -> None:
                 file.truncate(size)
         begun = time.perf_counter()
         options = Options(max_partition_bytes=128 << 20)
-        parts = divide_ranges(find_files([folder], options), options)
+        parts = divide_ranges(find_files([folder], options), options, options.max_partition_bytes)
         print(f"plan {count} files of {size >> 30} GB: {time.perf_counter() - begun:.2f} s, {len(parts)} tasks")
 
 

@@ -10,7 +10,6 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from pyspark import StorageLevel
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, Observation
 from pyspark.sql import functions as sql
@@ -25,7 +24,7 @@ from ..cluster.cluster_identity import MixedClusters, files_of_ids
 from ..cluster.source_counts import SEPARATOR
 from ..errors import KwireError, without_password
 from . import cluster
-from .captures import frames_of, packets_of, plan_reading
+from .captures import plan_reading
 from .lakes.lake import Lake
 from .lakes.lake_files import LakeFile, find_lake_files
 from .session import JobFailed
@@ -150,14 +149,14 @@ def _write(
     paths = [source.path for source in sources]
     parsed = Options.parse(captures)
     plan = plan_reading(spark, paths, parsed)
-    packets = packets_of(spark, plan, parsed).persist(StorageLevel.DISK_ONLY)  # files are read once
+    plan.persist(parsed)
     named = None if clusters is None else sql.regexp_extract("path", clusters, 1)
     try:
-        frames = frames_of(packets, Options.parse(cluster.reading_options(given)), plan.windows)
+        frames = plan.frames(Options.parse(cluster.reading_options(given)))
         history = cluster.history(frames, named, profile=given.get("profile"), release=given.get("release"))
         notices = _notices(history, clusters)
         run, staged = lake.stage(sources, overwrite=overwrite)
-        counts = _frames(frames_of(packets, parsed, plan.windows), named, f"{lake.out}/{staged}/{FRAMES}")
+        counts = _frames(plan.frames(parsed), named, f"{lake.out}/{staged}/{FRAMES}")
         counts = counts._replace(rows=_history(history, f"{lake.out}/{staged}"), notices=tuple(notices))
         lake.commit(run, staged, sources, overwrite=overwrite)
         if drawings is not None:
@@ -166,7 +165,7 @@ def _write(
             counts = counts._replace(plots=tuple(draw(history, drawings)))
         history.all.unpersist()
     finally:
-        packets.unpersist()
+        plan.unpersist()
     return counts
 
 

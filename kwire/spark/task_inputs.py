@@ -14,6 +14,7 @@ from pyspark.sql.utils import is_remote
 from ..arrow.find_files import InputFile, find_files
 from ..arrow.read_options import BadOption, Options
 
+FEW = 64  # files that the driver, or one task, looks at
 Input = TypeVar("Input")
 
 
@@ -37,6 +38,16 @@ def read_in_tasks(
 
     # A range has exactly so many partitions; rows that are repartitioned may meet in one.
     return spark.range(0, len(inputs), 1, max(1, len(inputs))).mapInArrow(run, schema)
+
+
+def collect_rows(
+    spark: Any, values: Sequence[Input], read: Callable[[Sequence[Input]], Iterator[pa.RecordBatch]], schema: Any
+) -> list[dict[str, Any]]:
+    """Return the rows that a function reads of values: of a few here, of more in tasks; see `read_in_tasks`."""
+    if len(values) <= FEW and not is_remote():
+        return [row for batch in read(values) for row in batch.to_pylist()]
+    parts = [values[start : start + FEW] for start in range(0, len(values), FEW)]
+    return [row.asDict() for row in read_in_tasks(spark, parts, read, schema).collect()]
 
 
 def find_files_on_server(spark: Any, paths: Sequence[str], options: Options) -> list[InputFile]:

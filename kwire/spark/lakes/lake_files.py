@@ -7,16 +7,14 @@ from hashlib import sha256
 from typing import Any, NamedTuple
 
 import pyarrow as pa
-from pyspark.sql.utils import is_remote
 
 from ...arrow.find_files import InputFile
 from ...arrow.read_options import Options
 from ...capture.files import open_file
-from ..task_inputs import find_files_on_server, read_in_tasks
+from ..task_inputs import collect_rows, find_files_on_server
 
 SAMPLE = 64 << 10  # bytes at the start and end of a file that, with its size, identify it
 HEAD = 256  # first bytes that do not change when a file grows: the file header, and the time of the first packet
-FEW = 64  # files that the driver, or one task, examines
 _SOURCES = pa.schema([("path", pa.string()), ("size", pa.int64()), ("head", pa.string()), ("identity", pa.string())])
 
 
@@ -39,11 +37,8 @@ def find_lake_files(spark: Any, paths: Sequence[str], given: Mapping[str, Any]) 
         BadOption: see `kwire.arrow.find_files.find_files`.
     """
     files = [file for file in find_files_on_server(spark, paths, Options.parse(dict(given))) if file.size]
-    if len(files) <= FEW and not is_remote():
-        return [identify_file(file.path, file.size) for file in files]
-    parts = [files[start : start + FEW] for start in range(0, len(files), FEW)]
-    identified = read_in_tasks(spark, parts, _identify_files, "path string, size long, head string, identity string")
-    return [LakeFile(**row.asDict()) for row in identified.collect()]
+    columns = "path string, size long, head string, identity string"
+    return [LakeFile(**row) for row in collect_rows(spark, files, _identify_files, columns)]
 
 
 def _identify_files(files: Sequence[InputFile]) -> Iterator[Any]:
