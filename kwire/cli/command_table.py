@@ -27,7 +27,7 @@ COMMANDS: dict[str, str] = {
     "redact": "remove payloads, secrets and names from dumps",
     "slice": "write selected frames of a capture to a new capture",
     "wireshark": "write a dissector for Wireshark and tshark",
-    "pipeline": "convert captures to Parquet on Spark",
+    "pipeline": "convert captures to tables on Spark",
     "call": "send one request to a broker, and show the response",
     "proxy": "run a proxy that shows the messages of clients",
     "serve": "run one or more small brokers for tests",
