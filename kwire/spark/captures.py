@@ -18,7 +18,8 @@ from ..arrow.ranges.divided_captures import neighbours
 from ..arrow.ranges.find_boundaries import regions_of
 from ..arrow.ranges.packet_rows import SCHEMA
 from ..arrow.ranges.packet_scan import scan
-from ..arrow.read_options import Options, ReadOptions
+from ..arrow.read_keywords import ReadOptions
+from ..arrow.read_options import Options
 from ..schema.catalog import catalog_for
 from .column_types import to_spark
 from .data_source import reading_of
