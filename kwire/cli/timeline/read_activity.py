@@ -12,10 +12,12 @@ from ...cluster import ClusterModel
 from ...cluster.activity.activity_event import BROKER, ActivityEvent, ActivityLog, subject
 from ...cluster.activity.cluster_events import FramePlace, cluster_events
 from ...cluster.activity.group_events import GroupEvents
-from ...cluster.activity.request_events import NO_RESPONSE, FailedRequest, RequestEvents
+from ...cluster.activity.request_events import RequestEvents
+from ...cluster.activity.retries import NO_RESPONSE, SentRequest
 from ...cluster.refused_requests import judged
 from ...protocol import Request, Response, Result, Undecodable
-from ...protocol.frames.captured_frame import SECOND, CapturedBatch, count_frames
+from ...protocol.frames.captured_frame import SECOND, CapturedBatch, Endpoints, count_frames
+from ...protocol.headers.apis import Call
 from ...protocol.headers.header import Header
 from ...zookeeper import ZooKeeperConnection, ZooKeeperSessions
 from ..cluster.observations import NumberedObservation, in_order_of_time, observations_in, znodes_in
@@ -77,8 +79,8 @@ class ActivityReader:
             return TimedBatches(([item] for item in items), item_time, take_items)
         file = dump.file
 
-        def sent(api: str, client: str | None, end: str, frame: int, time: float | None) -> None:
-            self._requests.sent(api, client, end, frame, time, file)
+        def sent(call: Call, ends: Endpoints, correlation_id: int, frame: int, time: float | None) -> None:
+            self._requests.send(_sent_request(call, ends, file, correlation_id, frame, time))
 
         frames = LightFrames(reading.decoder(), file, sent, partial(self._lose, file))
 
@@ -94,14 +96,15 @@ class ActivityReader:
         self._groups.add(result)
         self._connections.add(result)
 
-    def _lose(self, file: str, in_flight: Sequence[Header], client: str, connection: int) -> None:
-        """Note the requests of a connection that ended before they were answered."""
-        self._groups.forget(file, connection)
+    def _lose(self, file: str, in_flight: Sequence[Header], ends: Endpoints) -> None:
+        """Note the end of a connection, and its requests that were not answered."""
+        self._groups.forget(file, ends.connection)
         for header in in_flight:
             if header.call is not None:
                 time = None if header.time is None else header.time / SECOND
-                caller = header.call.api.name or "", header.client_id, client.rpartition(":")[0]
-                self._requests.fail(caller, FailedRequest(NO_RESPONSE, header.frame, time))
+                request = _sent_request(header.call, ends, file, header.correlation_id, header.frame, time)
+                self._requests.fail(request, NO_RESPONSE, time)
+        self._requests.retries.close((file, ends.connection))
 
     def _cluster_events(self) -> Iterator[ActivityEvent]:
         model = ClusterModel()
@@ -121,6 +124,14 @@ class ActivityReader:
             for name in [name for name in event.subjects if name.startswith(f"{BROKER}:")]:
                 node = model.brokers.at(name.removeprefix(f"{BROKER}:"))
                 event.subjects |= frozenset(subject(BROKER, node))
+
+
+def _sent_request(
+    call: Call, ends: Endpoints, file: str, correlation_id: int | None, frame: int | None, time: float | None
+) -> SentRequest:
+    connection = file, ends.connection
+    api, client = call.api.name or "", call.client_id
+    return SentRequest(api, client, ends.client_ip, ends.broker, connection, correlation_id, frame, time)
 
 
 def _in_order(events: list[ActivityEvent]) -> list[ActivityEvent]:
