@@ -22,7 +22,8 @@ from ..arrow.ranges.byte_ranges import ByteRange, splits_of
 from ..arrow.ranges.connection_decoder import ConnectionDecoder
 from ..arrow.ranges.packet_rows import GROWN, SCHEMA
 from ..arrow.ranges.packet_scan import scan
-from ..arrow.read_options import Options, ReadOptions
+from ..arrow.read_keywords import ReadOptions
+from ..arrow.read_options import Options
 from ..arrow.streams.connection_stream import decoded_batch
 from ..arrow.streams.file_positions import Offset, offset_of, places_of
 from ..arrow.streams.growing_files import GrowingFiles

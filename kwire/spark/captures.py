@@ -29,7 +29,8 @@ from ..arrow.ranges.packet_rows import SCHEMA
 from ..arrow.ranges.packet_scan import scan
 from ..arrow.ranges.range_tasks import divide_capture
 from ..arrow.ranges.rotated_captures import FileSpan, RotatedCapture, find_rotated, span_of
-from ..arrow.read_options import Options, ReadOptions
+from ..arrow.read_keywords import ReadOptions
+from ..arrow.read_options import Options
 from ..capture.ranges.capture_ranges import CaptureRange
 from ..schema.catalog import catalog_for
 from .column_types import to_spark
