@@ -41,7 +41,9 @@ class Simulation:
         self.schedule = schedule
         self.history: History = History()
         self.clock: Clock = Clock()
-        self.cluster: SimulatedCluster = SimulatedCluster(schedule.seed, is_unclean=schedule.is_unclean)
+        self.cluster: SimulatedCluster = SimulatedCluster(
+            schedule.seed, is_unclean=schedule.is_unclean, has_chaos=schedule.has_chaos
+        )
         self.network: SimulatedNetwork = SimulatedNetwork(
             self.clock, self.cluster, schedule.seed, self._receive, self._close_connection, self._record_error
         )
@@ -60,6 +62,7 @@ class Simulation:
             self.clock.call_at(fault.at, partial(self._begin, fault))
         self._check_often()
         self._run_until(self.schedule.seconds)
+        self.cluster.calm()
         self.cluster.expand_isrs()
         self._note("all faults have ended")
         self._settle()
@@ -132,6 +135,8 @@ class Simulation:
             self._tick()
             self.clock.run_next()
             self.network.answer_parked()
+            for line in self.cluster.take_disturbances():
+                self._note(line)
         self.clock.now = self.cluster.now = max(end if not is_over() else 0.0, self.clock.now)
 
     def _tick(self) -> None:
