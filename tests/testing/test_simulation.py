@@ -217,6 +217,22 @@ MENDED = {
         '],[3.83,"stop",0.83,1,"",0.0],[4.04,"lose",2.55,0,"",0.3],[4.3,"leave",1.3,3,"",0.0]],"is_unclean":f'
         'alse,"has_chaos":true}'
     ),
+    "the state of a share group was not read yet, and its records were delivered again": (
+        '{"seed":110764792,"seconds":5.4,"clients":[["idempotent-1","idempotent",0],["transactional-1","trans'
+        'actional",0],["share-1","share",1]],"faults":[[1.26,"shrink-isr",1.87,0,"__share_group_state",3.0],['
+        '1.77,"isolate",2.7,2,"",0.0],[1.88,"stop",1.64,1,"",0.0],[3.66,"fail-disk",2.6,1,"",0.0],[4.72,"rest'
+        'art",0.53,2,"",0.0]],"is_unclean":false}'
+    ),
+    "a partition was added to a transaction whose log could not be written": (
+        '{"seed":6273,"seconds":4.1,"clients":[["transactional-1","transactional",1]],"faults":[[0.45,"lose",'
+        '1.81,0,"",0.3],[0.57,"disconnect",0.94,2,"",0.0],[1.08,"fail-disk",2.65,3,"",0.0],[3.6,"fail-disk",2'
+        '.33,2,"",0.0],[3.62,"isolate",1.3,1,"",0.0],[3.99,"restart",0.76,1,"",0.0]],"is_unclean":false}'
+    ),
+    "a member waited for an answer that was lost, and the simulation ended": (
+        '{"seed":6620,"seconds":7.2,"clients":[["idempotent-2","idempotent",0],["classic-1","classic",1]],"fa'
+        'ults":[[1.4,"move-leader",1.56,0,"__consumer_offsets",2.0],[1.78,"isolate",1.14,3,"",0.0],[3.82,"res'
+        'tart",2.71,1,"",0.0],[6.0,"delay",2.42,0,"",0.5]],"is_unclean":false,"has_chaos":true}'
+    ),
 }
 
 

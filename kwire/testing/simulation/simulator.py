@@ -86,11 +86,12 @@ class Simulation:
     def _is_settled(self) -> bool:
         """Return whether nothing is left to do. This only saves time: the checkers look at what clients see."""
         members: dict[str, set[str]] = {}
-        for name, client in self.clients.items():
-            if isinstance(client, (Consumer, ShareConsumer)) and not client.is_over:
-                members.setdefault(client.group, set()).add(name)
-            if isinstance(client, ModelClient) and not client.is_over and client.unfinished():
-                return False
+        clients = [client for client in self.clients.values() if isinstance(client, ModelClient) and not client.is_over]
+        for client in clients:
+            if isinstance(client, (Consumer, ShareConsumer)):
+                members.setdefault(client.group, set()).add(client.name)
+        if any(client.unfinished() or _is_joining(client) for client in clients):
+            return False
         for group in self.cluster.served.groups.all():
             own = group.members if group.consumer is None else group.consumer.members
             if {member.client_id for member in own.values()} != members.pop(group.group_id, set()):
@@ -290,6 +291,12 @@ class Simulation:
                 self.history.add(action, name, self.clock.now)
             else:
                 raise TypeError(f"client {name!r} returned {action!r}; Send, Close, Wake or a HistoryEvent is needed")
+
+
+def _is_joining(client: ModelClient) -> bool:
+    """Return whether a client waits for an answer to JoinGroup, perhaps in vain, while the group still counts it as a
+    member, until its session times out."""
+    return isinstance(client, ClassicConsumer) and client.joins_since is not None
 
 
 def group_of(plan: ClientPlan) -> str:
