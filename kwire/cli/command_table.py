@@ -31,6 +31,7 @@ COMMANDS: dict[str, str] = {
     "call": "send one request to a broker, and show the response",
     "proxy": "run a proxy that shows the messages of clients",
     "serve": "run one or more small brokers for tests",
+    "replay": "play the requests of a failed test again",
     "schema": "show the fields of messages",
     "compare": "compare the traffic of two captures",
     "diff": "show differences of versions, releases or dumps",
