@@ -45,7 +45,9 @@ def test_the_facade_has_its_listed_names_and_no_name_of_a_module() -> None:
         getattr(kwire, "nonsense")  # noqa: B009 (checkers say so too)
 
 
-@pytest.mark.parametrize("package", ["kwire", "kwire.cluster", "kwire.spark", "kwire.testing"])
+@pytest.mark.parametrize(
+    "package", ["kwire", "kwire.cluster", "kwire.spark", "kwire.testing", "kwire.testing.strategies"]
+)
 def test_a_stub_imports_each_name_in_a_line_of_its_own(package: str) -> None:
     """`lazy_names` reads no other form of import, and type checkers see what it finds."""
     stub = (ROOT / package.replace(".", "/") / "__init__.pyi").read_text("utf-8")
