@@ -36,7 +36,7 @@ SUITE = (  # of a minute, with compiled extensions of other packages, too
     "tests/cli/commands/test_encode.py",
     "tests/arrow/rows/test_frame_rows.py",
 )
-# What SUITE imports; the extra `test` has fifty packages more.
+# What SUITE imports; the group `test` has fifty packages more.
 LIBRARIES = ("pytest", "pytest-xdist", "hypothesis", "dpkt")
 SHARED = ("man/man1/kwire.1", "bash-completion/completions/kwire", "zsh/site-functions/_kwire")  # and of fish
 SOURCES = (".pyx", ".pxi", ".h", "build_hook.py")  # of no use without a compiler
