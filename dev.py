@@ -49,7 +49,7 @@ CHECKS = [
     [str(BIN / "lint-imports")],
 ]
 LOCK = Path(".ci", "lock")  # what tests and checks need, with versions and hashes: python -m tests.tools.lock
-# Sets of extras, each including the one before it, and the scripts that they install.
+# Sets of extras and dependency groups, each including the one before it, and the scripts that they install.
 _LINT = ["kwire", "pytest", "ruff", "mypy", "pyright", "lint-imports"]
 SCRIPTS = {
     "": ["kwire"],
@@ -65,6 +65,7 @@ LAYERS = {  # the files of the lock for them
     "test,lint,docs": ["test", "lint", "docs"],
     "test,lint,docs,connect,plots,s3": ["test", "lint", "docs", "ci"],
 }
+TESTED = ("arrow", "compression", "tui", "mcp", "metrics", "regex")  # extras that come with the group `test`
 SECONDS = {"test,lint,docs,connect,plots,s3": 60}  # of a set-up on two idle cores; others take 30
 EXTRAS = {
     "demo": "",  # what `pip install .` installs, nothing for tests
@@ -181,8 +182,14 @@ def variables(fresh: bool) -> dict[str, str]:
     return {} if fresh or not has_engine() else {"KWIRE_BUILD": "none"}
 
 
-def project(extras: str) -> str:
-    return f".[{extras}]" if extras else "."
+def requirements(names: str) -> list[str]:
+    """Return the arguments that install kwire with these extras and dependency groups, which pip knows since 25.1."""
+    import tomllib  # since NEEDED
+
+    groups = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["dependency-groups"]
+    chosen = names.split(",") if names else []
+    extras = ",".join([*(TESTED if "test" in chosen else ()), *(name for name in chosen if name not in groups)])
+    return ["-e", f".[{extras}]" if extras else ".", *(line for name in chosen for line in groups.get(name, ()))]
 
 
 def locks(extras: str) -> list[Path]:
@@ -200,7 +207,7 @@ def install(installer: list[str], extras: str, fresh: bool) -> tuple[int, str]:
         if re.search("hash(es)? mismatch|do not match the hashes", output, re.IGNORECASE):
             sys.exit(f"{output}dev.py: a package is not the one that {LOCK} names")
         say(f"{LOCK} cannot be installed, using what pyproject.toml allows instead ({reason(output, code)})")
-    return quiet(*installer, "-e", project(extras), **variables(fresh))
+    return quiet(*installer, *requirements(extras), **variables(fresh))
 
 
 def install_locked(installer: list[str], extras: str, fresh: bool) -> tuple[int, str]:

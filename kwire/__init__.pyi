@@ -1,7 +1,5 @@
 from . import messages as messages
 from . import values as values
-from .capture.dump_reader import DumpReader as DumpReader
-from .capture.dump_reader import open as open
 from .capture.logs.disk_entry import DiskEntry as DiskEntry
 from .capture.logs.log_batch import LogBatch as LogBatch
 from .capture.logs.log_batch import LogBytes as LogBytes
@@ -10,6 +8,9 @@ from .capture.open_dump import open_dump as open_dump
 from .capture.open_dump import read_disk as read_disk
 from .capture.open_dump import read_dump as read_dump
 from .capture.open_dump import read_log as read_log
+from .capture.readers.async_dump_reader import AsyncDumpReader as AsyncDumpReader
+from .capture.readers.dump_reader import DumpReader as DumpReader
+from .capture.readers.open_source import open as open
 from .codecs.columns.read_columns import arrow_schema as arrow_schema
 from .codecs.columns.read_columns import columns as columns
 from .codecs.message_codec import Codec as Codec

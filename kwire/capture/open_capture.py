@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from functools import partial
@@ -17,7 +18,7 @@ from .dump import Dump
 from .files import local_path
 from .frame_extractor import FrameExtractor
 from .kafka.captured_frames import build_frames
-from .open_file import open_unpacked
+from .open_file import InputSource, open_unpacked
 from .packets.capture_formats import CAPTURES
 from .packets.damage import DamagedBytes
 from .packets.packet import Packet
@@ -41,17 +42,21 @@ def open_packets(path: str | Path) -> Iterator[Iterator[Packet]]:
     with open_unpacked(path) as opened:
         for magics, reader in CAPTURES.values():
             if opened.head[:4] in magics:
-                packets = reader(opened.portions(), str(path), looks_ahead=_is_file(str(path)))
+                packets = reader(opened.portions(), str(path), looks_ahead=_is_complete(path))
                 yield (packet for packet in packets if isinstance(packet, Packet))
                 return
         refuse_foreign(opened.head, str(path))
         raise DumpError(f"this is not a capture: {', '.join(CAPTURES)} are read", file=str(path))
 
 
-def _is_file(name: str) -> bool:
-    """Whether an input is a file; a pipe may still receive packets."""
-    local = local_path(name)
-    return name != "-" and (local is None or local.is_file())
+def _is_complete(source: InputSource) -> bool:
+    """Whether all bytes of an input are there: it is in memory or a file. A pipe may still receive packets."""
+    if isinstance(source, bytes | bytearray | memoryview):
+        return True
+    if not isinstance(source, str | os.PathLike):
+        return hasattr(source, "seekable") and bool(source.seekable())
+    local = local_path(source)
+    return source != "-" and (local is None or local.is_file())
 
 
 def _divide(path: str, streams: FrameExtractor, consumer: FrameConsumer, size: int) -> Iterator[CaptureRange]:
@@ -61,14 +66,15 @@ def _divide(path: str, streams: FrameExtractor, consumer: FrameConsumer, size: i
 
 
 def open_capture(
-    opened: OpenedInput, path: str, file: str, catalog: Catalog, share: ConnectionShare, zookeeper: bool
+    opened: OpenedInput, source: InputSource, file: str, catalog: Catalog, share: ConnectionShare, zookeeper: bool
 ) -> Dump | None:
-    """Open a capture; None if the input has another format. `file` is the name of `path` that is shown."""
+    """Open a capture; None if the input has another format. `file` is the name of the source that is shown."""
     for kind, (magics, reader) in CAPTURES.items():
         if opened.head[:4] in magics:
-            packets = reader(opened.portions(), file, looks_ahead=_is_file(file))
+            packets = reader(opened.portions(), file, looks_ahead=_is_complete(source))
             streams = FrameExtractor(file, catalog, share=share, zookeeper=zookeeper)
             dump = build_capture_dump(kind, streams, packets)
-            is_divisible = not opened.prefix and share.is_all and _is_file(path)
-            return replace(dump, divide=partial(_divide, path, streams)) if is_divisible else dump
+            if opened.prefix or not share.is_all or not isinstance(source, str | os.PathLike):
+                return dump
+            return replace(dump, divide=partial(_divide, str(source), streams)) if _is_complete(source) else dump
     return None

@@ -77,7 +77,7 @@ def open_dump(
         yield _open_growing(opened, file, specs)
         return
     with open_unpacked(path) as opened:
-        dump = open_capture(opened, str(path), file, specs, share, zookeeper) or _detect_format(
+        dump = open_capture(opened, path, file, specs, share, zookeeper) or _detect_format(
             opened, file, bare, specs, topic
         )
         yield replace(dump, kind=opened.prefix + dump.kind, position=opened.position)

@@ -19,7 +19,7 @@ from .frame_title import is_note, note, title
 from .json_objects.frame_json import sender_of
 from .nested_fields import member_data, record_lines
 from .sasl_token import token_text
-from .value_text import count_text, error_lines, value_text
+from .value_text import count_text, error_lines, format_bytes, value_text
 
 ROW = 16
 SHOWN = 4 * ROW  # bytes of an undecodable frame
@@ -163,11 +163,9 @@ def _undecodable(result: Undecodable, style: Style) -> Iterator[str]:
 
 def _window(raw: bytes, offset: int, style: Style) -> Iterator[str]:
     """Show the bytes around an offset, and point at it."""
-    import hexdump  # needed by undecodable frames alone
-
     first = max(offset // ROW - 1, 0) * ROW
     for start in range(first, min(first + SHOWN, len(raw) + 1), ROW):
-        row = hexdump.dump(raw[start : start + ROW], size=2, sep=" ").lower()
+        row = format_bytes(raw[start : start + ROW])
         yield f"  {style.paint('dim', f'{start:08x}')}  {row}".rstrip()
         if start <= offset < start + ROW:
             yield " " * (12 + 3 * (offset - start)) + style.paint("error", "^ here")

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from functools import cache
 from typing import Any
 
 from ..codecs.tracing import Span
@@ -111,17 +112,33 @@ def _bytes_text(value: bytes, width: int) -> str:
     return f"{shorten(value.hex(), room)} {size}" if value else size
 
 
+def format_bytes(data: bytes) -> str:
+    """Return bytes as pairs of hex digits: by the library hexdump, an extra, or by Python, which writes the same.
+
+    >>> format_bytes(b"kafka\\0")
+    '6b 61 66 6b 61 00'
+    """
+    return _find_formatter()(data)
+
+
+@cache
+def _find_formatter() -> Callable[[bytes], str]:
+    try:
+        from hexdump import dump  # imported on use: commands that print no bytes do without
+    except ImportError:  # it is published as source only, which some installations refuse
+        return lambda data: data.hex(" ")
+    return lambda data: str(dump(data, size=2, sep=" ")).lower()
+
+
 def hex_text(data: bytes, start: int, stop: int, hidden: int | None = None) -> str:
     """Format bytes of a frame as hex; bytes from `hidden` on are `**`.
 
     >>> hex_text(bytes(4), 1, 4, hidden=3)
     '00 00 **'
     """
-    import hexdump  # imported here, because commands that print no bytes use `count_text` and `shorten`
-
     stop = min(stop, len(data))
     last = stop if hidden is None else max(start, min(stop, hidden))
-    shown, count = hexdump.dump(data[start:last], size=2, sep=" ").lower(), stop - last
+    shown, count = format_bytes(data[start:last]), stop - last
     return " ".join(filter(None, [shown, *["**"] * count]))
 
 

@@ -1,3 +1,4 @@
+from . import strategies as strategies
 from .async_kafka import AsyncKafka as AsyncKafka
 from .cluster_options import Tls as Tls
 from .hostile.hostile_broker import HostileBroker as HostileBroker

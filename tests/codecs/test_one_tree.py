@@ -11,7 +11,7 @@ import kwire
 from kwire.codecs import wire
 from kwire.codecs.message_codec import Codec
 from kwire.codecs.schema_tree import grow_tree
-from tests.messages.strategies import values
+from kwire.testing.strategies.tree_values import values
 
 
 class Shifted(wire.Integer):

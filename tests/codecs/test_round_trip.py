@@ -13,10 +13,10 @@ from hypothesis import strategies as st
 
 import kwire
 from kwire.errors import DefaultTag
+from kwire.testing.strategies.tree_values import values
 from tests.conftest import spread
 from tests.messages.message_lists import draft_triples, founding_pairs, released_pairs
 from tests.messages.random_values import damaged, draw
-from tests.messages.strategies import values
 from tests.seeds import TRIES, named, seeded
 
 FOUNDING = [(None, *pair) for pair in founding_pairs()] + list(draft_triples())

@@ -20,6 +20,12 @@ def test_every_public_name_is_in_the_reference() -> None:
     assert sorted(named) == NAMES
 
 
+def test_every_strategy_is_in_the_reference() -> None:
+    page = text_of("docs/reference/strategies.md")
+    named = re.findall(r"^::: kwire\.testing\.strategies\.(\w+)$", page, re.MULTILINE)
+    assert sorted(named) == import_module("kwire.testing.strategies").__all__
+
+
 @pytest.mark.ci
 def test_nothing_is_loaded_from_elsewhere(site: Path) -> None:
     pages = list(site.rglob("*.html"))

@@ -45,7 +45,9 @@ def test_the_facade_has_its_listed_names_and_no_name_of_a_module() -> None:
         getattr(kwire, "nonsense")  # noqa: B009 (checkers say so too)
 
 
-@pytest.mark.parametrize("package", ["kwire", "kwire.cluster", "kwire.spark", "kwire.testing"])
+@pytest.mark.parametrize(
+    "package", ["kwire", "kwire.cluster", "kwire.spark", "kwire.testing", "kwire.testing.strategies"]
+)
 def test_a_stub_imports_each_name_in_a_line_of_its_own(package: str) -> None:
     """`lazy_names` reads no other form of import, and type checkers see what it finds."""
     stub = (ROOT / package.replace(".", "/") / "__init__.pyi").read_text("utf-8")
@@ -183,7 +185,11 @@ def test_the_top_level_is_fixed() -> None:
 def test_the_demo_sets_up_no_extras_and_every_command_has_its_scripts(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.syspath_prepend(str(ROOT))
     dev = import_module("dev")
-    assert dev.project(dev.EXTRAS["demo"]) == "."
-    assert dev.project(dev.EXTRAS["test"]) == ".[test]"
+    assert dev.requirements(dev.EXTRAS["demo"]) == ["-e", "."]
+    tested = ",".join(dev.TESTED)
+    assert dev.requirements(dev.EXTRAS["lint"])[:3] == ["-e", f".[{tested}]", "pytest>=8"]
+    assert {"ruff==0.17.5", "dpkt>=1.9.8"} < set(dev.requirements(dev.EXTRAS["lint"]))
+    assert dev.requirements(dev.EXTRAS["ci"])[:2] == ["-e", f".[{tested},connect,plots]"]
+    assert "moto[server]>=5,<6" in dev.requirements(dev.EXTRAS["ci"])
     assert set(dev.EXTRAS.values()) == set(dev.SCRIPTS) == set(dev.LAYERS)
     assert set(dev.SECONDS) < set(dev.SCRIPTS)

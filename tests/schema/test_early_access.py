@@ -29,9 +29,9 @@ from kwire.schema.data_files import SCHEMAS
 from kwire.schema.message_spec import FieldSpec, MessageSpec
 from kwire.schema.releases import releases
 from kwire.schema.spec_reader import read_spec
+from kwire.testing.strategies.tree_values import values
 from tests.conftest import ROOT
 from tests.golden.test_golden import cases, without_ours
-from tests.messages.strategies import values
 from tests.schema.layouts import Row, differences, tree_layout
 
 FOLDER = SCHEMAS / "releases"

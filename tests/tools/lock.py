@@ -15,10 +15,10 @@ from pathlib import Path
 
 ROOT = Path(__file__).parent.parent.parent
 FOLDER = ROOT / ".ci/lock"
-# The files in the order of installation, with the extras that each adds.
+# The files in the order of installation, with the extras and dependency groups that each adds.
 LAYERS = {
     "build": [],
-    "test": ["test"],
+    "test": ["test", "arrow", "compression", "tui", "mcp", "metrics", "regex"],
     "lint": ["lint"],
     "docs": ["docs"],
     "ci": ["connect", "plots", "s3"],
@@ -52,17 +52,20 @@ def entries(lock: str) -> list[str]:
 def layers() -> dict[str, str]:
     """Return the text of each file."""
     project = ROOT / "pyproject.toml"
-    build = tomllib.loads(project.read_text("utf-8"))["build-system"]["requires"]
+    tables = tomllib.loads(project.read_text("utf-8"))
+    build, groups = tables["build-system"]["requires"], tables["dependency-groups"]
     with tempfile.TemporaryDirectory() as scratch:
-        extras = [f"--extra={extra}" for added in LAYERS.values() for extra in added]
-        everything = resolved(project, "--generate-hashes", *extras)
+        options = {
+            name: f"--{'group' if name in groups else 'extra'}={name}" for added in LAYERS.values() for name in added
+        }
+        everything = resolved(project, "--generate-hashes", *options.values())
         constraints = Path(scratch, "everything.txt")
         constraints.write_text(everything)
         needed, texts, written = Path(scratch, "build.in"), dict[str, str](), set[str]()
         needed.write_text("\n".join([*build, "editables"]))  # what hatchling installs a checkout with
         chosen: list[str] = []
         for layer, added in LAYERS.items():
-            chosen += [f"--extra={extra}" for extra in added]
+            chosen += [options[name] for name in added]
             source = project if added else needed
             lines = resolved(source, "-c", str(constraints), *chosen).splitlines()
             names = {name_of(line) for line in lines} - written

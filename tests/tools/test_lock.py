@@ -11,13 +11,13 @@ from packaging.requirements import Requirement
 from tests.tools.lock import FOLDER, LAYERS, ROOT, entries, name_of
 
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))
-EXTRAS = PROJECT["project"]["optional-dependencies"]
+EXTRAS = {**PROJECT["project"]["optional-dependencies"], **PROJECT["dependency-groups"]}
 LOCKED = {layer: entries((FOLDER / f"{layer}.txt").read_text("utf-8"))[1:] for layer in LAYERS}
 pytestmark = pytest.mark.skipif(not FOLDER.is_dir(), reason="this is no checkout")
 
 
 def requirements(layer: str) -> list[Requirement]:
-    """Return what the extras of a layer require, with those of the extras that they include."""
+    """Return what the extras and groups of a layer require, with those of the extras that they include."""
     if layer == "build":
         return [Requirement(line) for line in PROJECT["build-system"]["requires"]]
     left, direct = list(LAYERS[layer]), [*PROJECT["project"]["dependencies"]] if layer == "test" else []
@@ -66,4 +66,5 @@ def test_dev_installs_every_file(monkeypatch: pytest.MonkeyPatch) -> None:
     *_, most = dev.LAYERS.values()
     assert ["build", *most] == list(LAYERS)
     *_, extras = dev.LAYERS
-    assert sorted(extras.split(",")) == sorted(extra for added in LAYERS.values() for extra in added)
+    added = [name for names in LAYERS.values() for name in names]
+    assert sorted([*extras.split(","), *dev.TESTED]) == sorted(added)

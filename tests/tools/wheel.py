@@ -36,8 +36,9 @@ SUITE = (  # of a minute, with compiled extensions of other packages, too
     "tests/cli/commands/test_encode.py",
     "tests/arrow/rows/test_frame_rows.py",
 )
-# What SUITE imports; the extra `test` has fifty packages more.
+# What SUITE imports; the group `test` has fifty packages more.
 LIBRARIES = ("pytest", "pytest-xdist", "hypothesis", "dpkt")
+SHARED = ("man/man1/kwire.1", "bash-completion/completions/kwire", "zsh/site-functions/_kwire")  # and of fish
 SOURCES = (".pyx", ".pxi", ".h", "build_hook.py")  # of no use without a compiler
 
 
@@ -78,6 +79,7 @@ def check_contents(wheel: Path) -> str:
         raise Unfit(f"{wheel.name} has {left}")
     if other := [name for name in names if not name.startswith(("kwire/", "pyspark_kwire/", "kwire-"))]:
         raise Unfit(f"{wheel.name} has {other}")
+    shared = "-".join(wheel.name.split("-")[:2]) + ".data/data/share"
     dumps = [name for name in names if name.endswith((".bin", ".pcap", ".hex", ".gz", ".md"))]
     if dumps != ["kwire/cli/kafka-3.9-zk.bin"]:
         raise Unfit(f"{wheel.name} has the dumps {dumps}")
@@ -86,6 +88,7 @@ def check_contents(wheel: Path) -> str:
         "kwire/messages/__init__.pyi",
         "kwire/schemas/kafka/MetadataResponse.json",
         "kwire/py.typed",
+        *(f"{shared}/{name}" for name in SHARED),
     ):
         if needed not in names:
             raise Unfit(f"{wheel.name} lacks {needed}")

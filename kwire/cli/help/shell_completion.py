@@ -26,6 +26,7 @@ from .parser_words import commands_of
 
 # Why no library: shtab's scripts are static, so they cannot complete the topics of a file, and in bash they do not
 # complete the version after a colon (Metadata:1).
+# zsh runs the file in fpath as the function at the first TAB, which then has to complete.
 SCRIPTS = {
     "bash": """\
 # bash completion for kwire: eval "$(kwire --print-completion bash)"
@@ -39,7 +40,7 @@ _kwire() {
   local -a found=("${(@f)$(kwire --complete zsh "${words[1,CURRENT]}" 2>/dev/null)}")
   if [[ -n "$found" ]]; then _describe kwire found -M 'm:{a-zA-Z}={A-Za-z}'; else _files; fi
 }
-compdef _kwire kwire
+if [[ "$funcstack[1]" == _kwire ]]; then _kwire "$@"; else compdef _kwire kwire; fi
 """,
     "fish": """\
 # fish completion for kwire: kwire --print-completion fish | source

@@ -13,6 +13,7 @@ import runpy
 import shutil
 import sys
 import tempfile
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -27,6 +28,11 @@ class NativeEngineHook(BuildHookInterface[Any]):
 
     PLUGIN_NAME = "custom"
 
+    @cached_property
+    def scratch(self) -> Path:
+        """The folder of what is built, which `finalize` removes: only archives are left in `dist/`."""
+        return Path(tempfile.mkdtemp(prefix="kwire-build-"))
+
     def initialize(self, version: str, build_data: dict[str, Any]) -> None:
         """Write the stubs; compile the engine if that is requested and possible."""
         if self.target_name == "wheel":
@@ -35,7 +41,7 @@ class NativeEngineHook(BuildHookInterface[Any]):
         if wanted == "none":
             return
         try:
-            library = compile_extension(Path(self.directory) / "native")
+            library = compile_extension(self.scratch / "native")
         except Exception as error:  # distutils raises a dozen kinds of errors; SystemExit is not one of them
             if wanted == "required":
                 raise
@@ -47,6 +53,10 @@ class NativeEngineHook(BuildHookInterface[Any]):
         else:
             build_data["force_include"][str(library)] = f"kwire/codecs/native/{library.name}"
 
+    def finalize(self, version: str, build_data: dict[str, Any], artifact_path: str) -> None:
+        """Remove what is in the archive now."""
+        shutil.rmtree(self.scratch, ignore_errors=True)
+
     def add_stubs(self, version: str, build_data: dict[str, Any]) -> None:
         """Generate stubs for type checkers: beside the source in an editable installation, otherwise in the wheel."""
         sys.path.insert(0, self.root)
@@ -55,7 +65,7 @@ class NativeEngineHook(BuildHookInterface[Any]):
         if version == "editable":
             write_stubs(HERE.parents[1])
             return
-        folder = Path(self.directory) / "stubs"
+        folder = self.scratch / "stubs"
         for path in write_stubs(folder):
             build_data["force_include"][str(path)] = f"kwire/{path.relative_to(folder).as_posix()}"
 

@@ -7,8 +7,10 @@ import subprocess
 
 from kwire.cli.help.man_page import man_page
 from kwire.cli.help.parser_words import words_of
+from kwire.cli.help.shell_completion import SCRIPTS
 from kwire.cli.help.topics import TOPICS, help_lines
 from kwire.cli.main import parser_for
+from tests.tools.shared_files import COMPLETIONS, FOLDER, shared_files
 
 PAGE = man_page(parser_for(), "1.2")
 
@@ -35,3 +37,11 @@ def test_topics_fit_a_terminal() -> None:
         lines = help_lines(topic)
         assert lines[0].startswith(f"{topic}: ")
         assert max(map(len, lines)) <= 80
+
+
+def test_the_files_that_wheels_install_are_of_these_commands() -> None:
+    for name, text in shared_files().items():
+        shared = (FOLDER / name).read_text("utf-8")
+        assert shared == text, f"{name} is stale: python -m tests.tools.shared_files"
+    assert {str(path.relative_to(FOLDER)) for path in FOLDER.rglob("*") if path.is_file()} == set(shared_files())
+    assert set(COMPLETIONS) == set(SCRIPTS)

@@ -5,29 +5,24 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from kwire import errors
 from kwire.codecs.compression.compression_types import NAMES
 from kwire.codecs.records import Record, RecordHeader, build_batch, parse_records
 from kwire.errors import EncodeError
+from kwire.testing import strategies
 
 INT64 = st.integers(-(2**63), 2**63 - 1)
-BYTES = st.none() | st.binary(max_size=30)
-HEADERS = st.lists(st.builds(RecordHeader, st.text(max_size=5), BYTES), max_size=3).map(tuple)
 DELTAS = st.integers(0, 2**31 - 1)
 
 
 def records_of(magic: int, base: int) -> Any:
-    one = st.builds(
-        Record,
-        DELTAS.map(lambda delta: base + delta),
-        st.integers(-1, 2**62) if magic else st.just(-1),
-        BYTES,
-        BYTES,
-        HEADERS if magic == 2 else st.just(()),
-        st.integers(-128, 127) if magic == 2 else st.just(0),
-    )
-    return st.lists(one, max_size=6).map(lambda them: sorted(them, key=lambda record: record.offset))
+    """Lists of records whose offsets may repeat, and whose attributes have bits without a name."""
+    bits = st.integers(-128, 127) if magic == 2 else st.just(0)
+    plain = strategies.records(magic, base_offset=base)
+    record = st.builds(lambda record, attributes: replace(record, attributes=attributes), plain, bits)
+    return st.lists(record, max_size=6).map(lambda them: sorted(them, key=lambda record: record.offset))
 
 
 @given(st.data(), st.sampled_from(NAMES), st.integers(0, 2**62), st.booleans())

@@ -1,4 +1,4 @@
-"""Hypothesis strategies, grown from the tree: the fifth walk. A node without one is a TypeError."""
+"""Strategies of the values of a schema tree's nodes: the fifth walk. A node without one is a TypeError."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from kwire.codecs import wire
+from ...codecs import wire
 
 TEXT = st.text(st.characters(exclude_categories=["Cs"]), max_size=12)
 # lengths where a compact length takes another byte, and where int16 ends
@@ -27,7 +27,7 @@ def _(node: wire.Integer) -> st.SearchStrategy[Any]:
 
 @values.register
 def _(node: wire.Float64) -> st.SearchStrategy[Any]:
-    return st.floats(allow_nan=False)
+    return st.floats(allow_nan=False)  # which equals nothing, also not what its bytes decode to
 
 
 @values.register
@@ -42,17 +42,17 @@ def _(node: wire.Uuid) -> st.SearchStrategy[Any]:
 
 @values.register
 def _(node: wire.String) -> st.SearchStrategy[Any]:
-    return _nullable(node, TEXT | LONG_TEXT)
+    return _or_null(node, TEXT | LONG_TEXT)
 
 
 @values.register
 def _(node: wire.Bytes) -> st.SearchStrategy[Any]:
-    return _nullable(node, st.binary(max_size=130))
+    return _or_null(node, st.binary(max_size=130))
 
 
 @values.register
 def _(node: wire.Array) -> st.SearchStrategy[Any]:
-    return _nullable(node, st.lists(values(node.element), max_size=3).map(tuple))
+    return _or_null(node, st.lists(values(node.element), max_size=3).map(tuple))
 
 
 @values.register
@@ -69,12 +69,12 @@ def _(node: wire.Struct) -> st.SearchStrategy[Any]:
     return st.builds(node.message_class, **fields)
 
 
-def unknown_tags(taken: set[int]) -> st.SearchStrategy[Any]:
+def unknown_tags(taken: set[int]) -> st.SearchStrategy[bytes | None]:
     """Return a strategy of raw slices of tags that are not `taken`; None is the most frequent one."""
     numbers = st.integers(0, 2**31 - 2).filter(lambda tag: tag not in taken)
     pairs = st.dictionaries(numbers, st.binary(max_size=6), max_size=3).map(lambda tags: sorted(tags.items()))
     return st.none() | pairs.map(wire.join_tags)
 
 
-def _nullable(node: Any, strategy: st.SearchStrategy[Any]) -> st.SearchStrategy[Any]:
+def _or_null(node: Any, strategy: st.SearchStrategy[Any]) -> st.SearchStrategy[Any]:
     return st.none() | strategy if node.nullable else strategy

@@ -1,4 +1,4 @@
-"""`kwire.open`: one door for everything that kwire reads."""
+"""Iterates over what an input contains."""
 
 from __future__ import annotations
 
@@ -7,15 +7,15 @@ from contextlib import ExitStack
 from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
-from ..protocol import FrameDecoder
-from ..protocol.results import Result
-from ..schema.catalog import Catalog
-from .open_dump import open_dump
-from .open_file import InputSource, source_name
+from ...protocol import FrameDecoder
+from ...protocol.results import Result
+from ...schema.catalog import Catalog
+from ..open_dump import open_dump
+from ..open_file import InputSource, source_name
 
 if TYPE_CHECKING:
-    from .logs.disk_entry import DiskEntry
-    from .logs.log_batch import LogBatch, LogBytes
+    from ..logs.disk_entry import DiskEntry
+    from ..logs.log_batch import LogBatch, LogBytes
 
 
 class DumpReader:
@@ -68,34 +68,3 @@ class DumpReader:
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None:
         self.close()
-
-
-def open(
-    source: InputSource, *, catalog: Catalog | None = None, topic: str | None = None, salvage: bool = True
-) -> DumpReader:
-    """Open anything that kwire reads, and decode it: captures, frames, hex text, logs and files of a broker's disk.
-
-    Args:
-        source: a path; a URI such as `s3://bucket/a.pcap` or `https://host/a.pcap`; `-` for standard input; bytes; or a
-            file that is open in binary mode. gzip, xz, bzip2 and zstd are decompressed.
-        catalog: the specs to use; by default those of Kafka's releases.
-        topic: the topic of a log, such as `__consumer_offsets`; by default derived from folder or records.
-        salvage: report what Kafka tolerates as faults; otherwise such frames are undecodable.
-
-    Returns:
-        An iterator over the content, see `DumpReader`.
-
-    Raises:
-        DumpError: the format is not recognised, or the input is damaged where reading cannot go on.
-        OSError: the input cannot be read.
-        TypeError: the source is nothing that can be read.
-
-    >>> import kwire
-    >>> with kwire.open("fixtures/dumps/kafka-4.4-metadata.bin") as reader:
-    ...     print(reader.kind, [result.api_name for result in reader])
-    raw frames ['Metadata', 'Metadata']
-    >>> data = kwire.encode_request(kwire.messages.MetadataRequest(topics=None), 12)
-    >>> next(kwire.open(data)).message.topics is None
-    True
-    """
-    return DumpReader(source, catalog=catalog, topic=topic, salvage=salvage)

@@ -95,3 +95,19 @@ def test_a_web_server() -> None:
         finally:
             server.shutdown()
             thread.join(10)
+
+
+def frames_of(source: Any) -> list[tuple[type, bytes]]:
+    results: list[Any] = list(kwire.open(source))
+    return [(type(result), result.frame.data) for result in results]
+
+
+def test_bytes_are_read_like_the_file_with_them(tmp_path: Path) -> None:
+    """Also short captures: their bytes are no path to look at; and damaged ones, in which lengths are confirmed."""
+    whole = CAPTURE.read_bytes()
+    damaged = whole[:400] + b"\xff" * 16 + whole[416:]
+    for data in (whole, whole[:1000], damaged):
+        file = tmp_path / "a.pcap"
+        file.write_bytes(data)
+        for source in (data, memoryview(data), io.BytesIO(data)):
+            assert frames_of(source) == frames_of(file)

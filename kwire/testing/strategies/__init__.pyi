@@ -1,0 +1,9 @@
+from .drawn_batches import DrawnBatch as DrawnBatch
+from .drawn_batches import record_batches as record_batches
+from .drawn_batches import records as records
+from .drawn_captures import DrawnCapture as DrawnCapture
+from .drawn_captures import captures as captures
+from .drawn_frames import exchanges as exchanges
+from .drawn_frames import requests as requests
+from .drawn_frames import responses as responses
+from .drawn_messages import messages as messages
