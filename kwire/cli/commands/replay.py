@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import argparse
-from pathlib import Path
 
 from ...errors import DumpError
 from ...render.escaping import escape_line, json_text
 from ...render.value_text import count_text
 from ...testing.replay.player import PlayedRequest, ReplayResult, replay
 from ...testing.replay.recording import HINT, Recording
+from ..output.output_files import output_bytes
 from ..terminal.remarks import remark
 
 EXAMPLES = """\
@@ -36,7 +36,8 @@ def run(options: argparse.Namespace) -> int:
     """Play. Returns 1 if an answer differs."""
     recording = Recording.read(options.file)
     if options.write:
-        Path(options.write).write_bytes(recording.capture)
+        with output_bytes(options.write, [options.file]) as stream:
+            stream.write(recording.capture)
     try:
         result = replay(recording)
     except ValueError as error:  # a cluster that cannot be

@@ -95,6 +95,10 @@ def test_what_differs_is_named_by_field(tmp_path: Path, capsys: pytest.CaptureFi
     assert captured.err.startswith("kwire: recorded for test_it.py::test_x\n")
     assert captured.err.endswith(" differ\n")
     assert len(list(kwire.read_dump(tmp_path / "x.pcap"))) == 18
+    before = file.read_bytes()
+    assert main(["replay", str(file), "-w", str(file)]) == 2
+    assert "this is the input itself" in capsys.readouterr().err
+    assert file.read_bytes() == before
     assert main(["replay", str(file), "--json", "--all"]) == 1
     rows = json.loads(capsys.readouterr().out)
     assert (rows["test"], len(rows["requests"])) == ("test_it.py::test_x", 9)
