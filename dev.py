@@ -56,17 +56,17 @@ SCRIPTS = {
     "test": ["kwire", "pytest"],
     "test,lint": _LINT,
     "test,lint,docs": [*_LINT, "mkdocs"],
-    "test,lint,docs,connect,plots,s3": [*_LINT, "mkdocs", "spark-submit"],
+    "test,lint,docs,connect,plots,s3,polars": [*_LINT, "mkdocs", "spark-submit"],
 }
 LAYERS = {  # the files of the lock for them
     "": [],  # what users install
     "test": ["test"],
     "test,lint": ["test", "lint"],
     "test,lint,docs": ["test", "lint", "docs"],
-    "test,lint,docs,connect,plots,s3": ["test", "lint", "docs", "ci"],
+    "test,lint,docs,connect,plots,s3,polars": ["test", "lint", "docs", "ci"],
 }
 TESTED = ("arrow", "compression", "tui", "mcp", "metrics", "regex")  # extras that come with the group `test`
-SECONDS = {"test,lint,docs,connect,plots,s3": 60}  # of a set-up on two idle cores; others take 30
+SECONDS = {"test,lint,docs,connect,plots,s3,polars": 60}  # of a set-up on two idle cores; others take 30
 EXTRAS = {
     "demo": "",  # what `pip install .` installs, nothing for tests
     "test": "test",
@@ -76,7 +76,7 @@ EXTRAS = {
     "wheel": "test",
     "lint": "test,lint",
     "docs": "test,lint,docs",
-    "ci": "test,lint,docs,connect,plots,s3",
+    "ci": "test,lint,docs,connect,plots,s3,polars",
 }
 USAGE = """python3 dev.py demo             run `kwire demo`; more arguments are passed on to it
        python3 dev.py test             run the tests on two cores, without those marked "ci"

@@ -7,12 +7,16 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Unpack
 
 from ..codecs.columns.read_columns import need_libraries
 from .read_captures import Paths, build_reading, name_paths
+from .scan_fragments import FRAGMENT, ScanFragment
 
 if TYPE_CHECKING:
+    from polars import LazyFrame
+
     from .read_keywords import ReadOptions
 
 WORTH_WORKERS = 128 << 20  # bytes of files; a worker takes half a second of processor time to start
@@ -104,6 +108,42 @@ class CaptureScan:
                 with memory_map(str(result.path)) as rows:
                     yield from ipc.open_stream(rows)
                 result.path.unlink()
+
+    def fragments(self, size: int = FRAGMENT) -> Iterator[ScanFragment]:
+        """Divide the scan into parts that are read alone, such as by Ray or Dask; together they have its rows.
+
+        Finding them reads all packets once, without decoding bodies.
+
+        Args:
+            size: the size of a range of a large pcap or pcapng file in bytes; other files are not divided.
+
+        >>> fragments = list(scan("fixtures/dumps/kafka-3.9-zk.pcap", body="none").fragments(20_000))
+        >>> [fragment.read().num_rows for fragment in fragments]
+        [65, 48, 1]
+        """
+        from .ranges.range_tasks import divide_files
+
+        reading = self._new_reading()
+        for part in divide_files(self._files, reading, size):
+            yield ScanFragment(reading.options, self._chosen, part)
+
+    def lazy(self) -> LazyFrame:
+        """Return a `polars.LazyFrame`, which reads only the columns that a query uses: without `message`, no body.
+
+        Raises:
+            MissingExtra: polars is not installed.
+        """
+        from .polars_source import lazy_frame
+
+        return lazy_frame(self)
+
+    def select(self, columns: Sequence[str]) -> CaptureScan:
+        """Return the scan with these columns only, and those of faults; what other columns need is not decoded."""
+        if self._chosen.columns:
+            chosen = self._chosen._replace(columns=tuple(columns))
+            return CaptureScan(self._files, self._reading, chosen, self.threads)
+        reading = type(self._reading)(replace(self._reading.options, columns=tuple(columns)))
+        return CaptureScan(self._files, reading, self._chosen, self.threads)
 
     def reader(self) -> Any:
         """Return a `pyarrow.RecordBatchReader`."""

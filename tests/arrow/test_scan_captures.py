@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import gzip
+import pickle
+from collections import Counter
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -15,8 +18,9 @@ from kwire.arrow.find_files import find_files
 from kwire.arrow.ranges.range_tasks import RowChoice, plan_tasks, read_file, read_range
 from kwire.arrow.read_options import BadOption, Options
 from kwire.arrow.rows.row_faults import MalformedFrame
+from kwire.errors import MissingExtra
 from tests.capture.damaged_packets import damaged_capture
-from tests.conftest import ROOT, SHARED, each_of
+from tests.conftest import ROOT, SHARED, each_of, lacking
 from tests.seeds import TRIES, named, seeded
 
 CAPTURES = sorted((SHARED / "captures").glob("*.pcap*"))
@@ -114,3 +118,53 @@ def test_mistakes_are_named() -> None:
         kwire.arrow.scan("nowhere.pcap")
     with pytest.raises(ValueError, match="threads=0"):
         kwire.arrow.scan(PCAP, threads=0)
+
+
+def test_fragments_are_the_scan_wherever_they_are_read(tmp_path: Path) -> None:
+    (tmp_path / "a.bin").write_bytes((ROOT / "fixtures/dumps/kafka-3.9-zk.bin").read_bytes())
+    (tmp_path / "b.pcap").write_bytes(PCAP.read_bytes())
+    from pyarrow.compute import field
+
+    scan = kwire.arrow.scan(tmp_path, columns=["offset", "message"], filter=field("direction") == "response")
+    fragments = pickle.loads(pickle.dumps(list(scan.fragments(9_000))))
+    assert [Path(fragment.path).name for fragment in fragments] == ["a.bin", *["b.pcap"] * (len(fragments) - 1)]
+    assert sum(fragment.weight for fragment in fragments[1:]) == PCAP.stat().st_size
+    assert len(fragments) > 4
+    assert pa.concat_tables(fragment.read() for fragment in fragments).equals(scan.read_all())
+
+
+def test_polars_reads_what_a_query_uses(monkeypatch: pytest.MonkeyPatch) -> None:
+    if find_spec("polars") is None:
+        lacking("polars", "KWIRE_SPARK")
+    import polars
+
+    read = list[tuple[str, ...]]()
+    select = kwire.arrow.CaptureScan.select
+
+    def noting(scan: kwire.arrow.CaptureScan, columns: Any) -> kwire.arrow.CaptureScan:
+        read.append(tuple(columns))
+        return select(scan, columns)
+
+    monkeypatch.setattr(kwire.arrow.CaptureScan, "select", noting)
+    lazy = kwire.arrow.scan(PCAP).lazy()
+    requests = lazy.filter(polars.col("direction") == "request").group_by("api_name").len().collect()
+    everything = kwire.arrow.read(PCAP).read_all().to_pylist()
+    assert dict(requests.rows()) == Counter(row["api_name"] for row in everything if row["direction"] == "request")
+    assert set(read[0]) == {"api_name", "direction"}
+    assert lazy.select("message", "offset").head(3).collect().rows() == [
+        (row["message"], row["offset"]) for row in everything[:3]
+    ]
+    assert lazy.collect().height == len(everything)
+    from pyarrow.compute import field
+
+    filtered = kwire.arrow.scan(PCAP, columns=["offset"], filter=field("direction") == "request").lazy()
+    assert filtered.select("offset").collect()["offset"].to_list() == [
+        row["offset"] for row in everything if row["direction"] == "request"
+    ]
+
+
+def test_what_a_lazy_frame_needs_is_named() -> None:
+    if find_spec("polars") is not None:
+        pytest.skip("polars is installed")
+    with pytest.raises(MissingExtra, match=r"lazy needs the library polars; pip install 'kwire\[polars\]'"):
+        kwire.arrow.scan(PCAP).lazy()

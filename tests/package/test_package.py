@@ -189,7 +189,7 @@ def test_the_demo_sets_up_no_extras_and_every_command_has_its_scripts(monkeypatc
     tested = ",".join(dev.TESTED)
     assert dev.requirements(dev.EXTRAS["lint"])[:3] == ["-e", f".[{tested}]", "pytest>=8"]
     assert {"ruff==0.17.5", "dpkt>=1.9.8"} < set(dev.requirements(dev.EXTRAS["lint"]))
-    assert dev.requirements(dev.EXTRAS["ci"])[:2] == ["-e", f".[{tested},connect,plots]"]
+    assert dev.requirements(dev.EXTRAS["ci"])[:2] == ["-e", f".[{tested},connect,plots,polars]"]
     assert "moto[server]>=5,<6" in dev.requirements(dev.EXTRAS["ci"])
     assert set(dev.EXTRAS.values()) == set(dev.SCRIPTS) == set(dev.LAYERS)
     assert set(dev.SECONDS) < set(dev.SCRIPTS)

@@ -21,7 +21,7 @@ LAYERS = {
     "test": ["test", "arrow", "compression", "tui", "mcp", "metrics", "regex"],
     "lint": ["lint"],
     "docs": ["docs"],
-    "ci": ["connect", "plots", "s3"],
+    "ci": ["connect", "plots", "s3", "polars"],
 }
 HEAD = "# {} Written by python -m tests.tools.lock; dev.py installs it.\n"
 

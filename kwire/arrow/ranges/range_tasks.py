@@ -59,15 +59,24 @@ def plan_tasks(
     """
     total = sum(file.size for file in files)
     size = size or min(MOST_RANGE, max(LEAST_RANGE, total // (workers * RANGES_PER_WORKER)))
+    for part in divide_files(files, reading, size if workers > 1 else 0):
+        function = read_range if isinstance(part, CaptureRange) else read_file
+        yield PoolTask(function, (reading.options, chosen, part))
+
+
+def divide_files(files: Sequence[InputFile], reading: BatchReader, size: int) -> Iterator[CaptureRange | InputSplit]:
+    """Yield ranges of captures and whole files, in order; a range is yielded as soon as its states are known.
+
+    Args:
+        files: the files.
+        reading: the columns and options of the read.
+        size: the size of a range in bytes; 0 for whole files.
+    """
     for file in files:
-        if not file.size:
-            continue
-        if workers > 1 and file.size > size and is_divisible(file.path, reading.options):
-            for part in divide_capture([file.path], reading, size):
-                function = read_range if isinstance(part, CaptureRange) else read_file
-                yield PoolTask(function, (reading.options, chosen, part))
-        else:
-            yield PoolTask(read_file, (reading.options, chosen, InputSplit(file.path)))
+        if size and file.size > size and is_divisible(file.path, reading.options):
+            yield from divide_capture([file.path], reading, size)
+        elif file.size:
+            yield InputSplit(file.path, weight=file.size)
 
 
 def divide_capture(paths: Sequence[str], reading: BatchReader, size: int) -> Iterator[CaptureRange | InputSplit]:
