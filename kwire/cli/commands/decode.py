@@ -155,9 +155,12 @@ def _plain_form(options: argparse.Namespace, query: Query, catalog: Catalog) -> 
     if options.count:
         return AsCount()
     style = style_for(sys.stdout, options.color)
+    labels = labels_of(options)
     if options.verbose or options.request is not None:
-        return AsTrees(style, query.context.summary, labels_of(options))
-    return AsText(query.context.summary, style, live=is_live(options), labels=labels_of(options))
+        return AsTrees(style, query.context.summary, labels)
+    if not sys.stdout.isatty():  # whose width lines cannot exceed
+        style = style._replace(width=style.width + max(map(len, labels.values()), default=0))
+    return AsText(query.context.summary, style, live=is_live(options), labels=labels)
 
 
 def _number(text: str) -> int:

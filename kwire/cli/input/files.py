@@ -32,16 +32,25 @@ def has_several(options: argparse.Namespace) -> bool:
 
 
 def labels_of(options: argparse.Namespace) -> dict[str | None, str]:
-    """Return what stands at the start of the lines of each file if there are several: its shortest unambiguous name.
+    """Return what stands at the start of the lines of each file if there are several: the end of its path that tells
+    it from the others.
 
     >>> labels_of(argparse.Namespace(files=["a/x.pcap", "b/tap.pcap"], hex=None))
     {'a/x.pcap': 'x.pcap    ', 'b/tap.pcap': 'tap.pcap  '}
+    >>> labels_of(argparse.Namespace(files=["/run/a/x.pcap", "/run/b/x.pcap"], hex=None))
+    {'/run/a/x.pcap': 'a/x.pcap  ', '/run/b/x.pcap': 'b/x.pcap  '}
     """
     if not has_several(options):
         return {}
     files = [printable_name(file) for file, _ in files_of(options.files, getattr(options, "recursive", False))]
-    names = {file: PurePath(file).name or file for file in files}
-    if len(set(names.values())) < len(names):
+    if len(set(files)) == 1 and options.hex is None:
+        return {}
+    parts = {file: PurePath(file).parts or (file,) for file in files}
+    for depth in range(1, max(map(len, parts.values()), default=0) + 1):
+        names = {file: str(PurePath(*path[-depth:])) for file, path in parts.items()}
+        if len(set(names.values())) == len(names):
+            break
+    else:
         names = {file: file for file in files}
     width = max(map(len, names.values()), default=0)
     return {file: f"{name:<{width}}  " for file, name in names.items()}
