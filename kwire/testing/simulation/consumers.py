@@ -67,8 +67,7 @@ class Consumer(ModelClient):
 
     def __init__(self, name: str, rng: Random, until: float, group: str, is_committed: bool) -> None:
         super().__init__(name, rng, until)
-        self.group: str = group
-        self.is_committed: bool = is_committed
+        self.group, self.is_committed = group, is_committed
         self.positions: dict[int, int] = {}
         self.member_id: str = ""
         self.generation: int = -1
@@ -273,8 +272,7 @@ class ClassicConsumer(Consumer):
             if response.error_code == ErrorCode.UNKNOWN_MEMBER_ID:
                 self.forget_membership(response.error_code)
             return False
-        self.member_id = response.member_id
-        self.generation: int = response.generation_id
+        self.member_id, self.generation = response.member_id, response.generation_id
         # The session, and the time for SyncGroup, run since the generation began: a member that joins again, because it
         # did not receive the response, does not extend them (GroupMetadataManager.classicGroupJoinExistingMember).
         self.kept: float = self._joins_since
