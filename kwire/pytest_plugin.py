@@ -6,7 +6,10 @@ Failed comparisons are explained for messages, decoded frames, and bytes that ar
 
 from __future__ import annotations
 
+import re
+import shlex
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
@@ -18,10 +21,12 @@ if TYPE_CHECKING:
     from .capture.hex_text.golden_fixture import Fixture
     from .protocol import Request, Response
     from .testing import Kafka
+    from .testing.replay.recording import Recording
 
 LONGEST = 1 << 22  # bytes; a failed comparison of more bytes is left to pytest's own explanation
 _VALUES = frozenset(("kwire.messages", "kwire.protocol.results"))  # the modules of messages and decoded frames
-_SEEDS = "kwire.testing.chaos_seeds"  # loaded once a test begins a cluster
+_CLUSTERS = "kwire.testing.running_clusters"  # loaded once a test begins a cluster
+LONGEST_NAME = 100  # characters of the name of a recording
 _HEADER = 8  # bytes: the size, then a correlation id, or an api key and a version
 
 
@@ -74,6 +79,9 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     about = "how long the cluster of the fixtures kafka and kafka_cluster lives"
     parser.getgroup("kwire").addoption("--kwire-scope", choices=SCOPES, default=None, help=f"{about}: function")
     parser.addini("kwire_scope", f"{about} (function, class, module, package or session)", default="function")
+    about = "the directory of recordings of failed tests, for kwire replay; 'off' for none; default: in pytest's cache"
+    parser.getgroup("kwire").addoption("--kwire-recordings", metavar="DIR", default=None, help=about)
+    parser.addini("kwire_recordings", about, default="")
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -111,22 +119,51 @@ def kafka_cluster() -> Iterator[Kafka]:
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_runtest_setup(item: pytest.Item) -> None:
-    """Forget the chaos of earlier tests."""
-    if seeds := sys.modules.get(_SEEDS):
-        seeds.begin_test()
+    """Forget the clusters of earlier tests."""
+    if clusters := sys.modules.get(_CLUSTERS):
+        clusters.begin_test()
 
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_makereport(
     item: pytest.Item, call: pytest.CallInfo[None]
 ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
-    """Name the seeds of chaos in the report of a failed test."""
+    """Name the seeds of chaos, and the recordings of clusters, in the report of a failed test."""
     report = yield
-    seeds = sys.modules.get(_SEEDS)
-    if report.failed and seeds is not None and (chosen := seeds.list_seeds()):
+    clusters = sys.modules.get(_CLUSTERS)
+    if not report.failed or clusters is None:
+        return report
+    if chosen := clusters.list_seeds():
         text = "".join(f"kwire.testing.Kafka(chaos={seed}) repeats the disturbances\n" for seed in chosen)
         report.sections.append(("kwire chaos", text))
+    try:
+        files = _write_recordings(item, clusters.list_recordings())
+    except Exception as error:  # a recording must not hide the failure of the test
+        report.sections.append(("kwire recording", f"it cannot be written: {error}\n"))
+        return report
+    if files:
+        text = "".join(f"kwire replay {shlex.quote(str(file))}\n" for file in files)
+        report.sections.append(("kwire recording", text))
+        item.user_properties += [("kwire_recording", str(file)) for file in files]  # JUnit's XML has them
     return report
+
+
+def _write_recordings(item: pytest.Item, recordings: list[Recording]) -> list[Path]:
+    """Write the recordings of the clusters of a test, and return the files."""
+    folder = item.config.getoption("--kwire-recordings") or item.config.getini("kwire_recordings")
+    if folder == "off" or not recordings:
+        return []
+    if not folder and not hasattr(item.config, "cache"):  # -p no:cacheprovider
+        return []
+    directory = item.config.rootpath / folder if folder else item.config.cache.mkdir("kwire")
+    directory.mkdir(parents=True, exist_ok=True)
+    name = re.sub(r"[^\w.\[\]-]+", "-", item.nodeid)[-LONGEST_NAME:].lstrip("-.")
+    files = []
+    for number, recording in enumerate(recordings, 1):
+        file = directory / f"{name}{f'-{number}' if number > 1 else ''}.kwire.zip"
+        replace(recording, test=item.nodeid).write(file)
+        files.append(file)
+    return files
 
 
 def assert_frames_equal(left: bytes | bytearray, right: bytes | bytearray, answers: str | None = None) -> None:

@@ -11,6 +11,7 @@ import pytest
 
 import kwire
 from kwire.pytest_plugin import assert_frames_equal, pytest_assertrepr_compare
+from kwire.testing.replay.recording import Recording
 from tests.conftest import ROOT
 from tests.linear_time.effort import at_most
 from tests.protocol.test_frame_decoder import request, response
@@ -200,3 +201,34 @@ def test_other():
 """
     text = session(tmp_path, test, code=1)
     assert text.count("kwire.testing.Kafka(chaos=4711) repeats the disturbances") == 1
+
+
+def test_a_failed_test_leaves_a_recording_of_its_clusters(tmp_path: Path) -> None:
+    test = """
+import pytest
+from kwire.testing import Kafka
+def test_fixture(kafka):
+    kafka.produce("t", b"x") if kafka.create_topic("t") else None
+    assert 0
+def test_in_block():
+    with Kafka(brokers=2, chaos=5) as one, Kafka() as other:
+        raise ValueError
+def test_well(kafka):
+    pass
+"""
+    text = session(tmp_path, test, "--kwire-recordings", "found", "--junitxml", "junit.xml", code=1)
+    names = ["test_fixture", "test_in_block", "test_in_block-2"]
+    files = [tmp_path / "found" / f"test_it.py-{name}.kwire.zip" for name in names]
+    assert sorted((tmp_path / "found").iterdir()) == sorted(files)
+    assert text.count("- kwire recording -") == 2
+    assert all(f"kwire replay {file}\n" in text for file in files)
+    assert str(files[0]) in (tmp_path / "junit.xml").read_text()
+    recordings = [Recording.read(file) for file in files]
+    assert [recording.test for recording in recordings] == [f"test_it.py::{name}" for name in (*names[:2], names[1])]
+    assert {recording.options.brokers for recording in recordings[1:]} == {1, 2}
+    assert {recording.options.chaos for recording in recordings[1:]} == {5, None}
+    without = session(tmp_path, test, "--kwire-recordings", "off", code=1)
+    assert "kwire recording" not in without
+    (tmp_path / "blocked").touch()
+    blocked = session(tmp_path, test, "--kwire-recordings", "blocked", code=1)
+    assert "it cannot be written: [Errno 17] File exists" in blocked

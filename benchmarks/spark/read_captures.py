@@ -19,9 +19,10 @@ from pathlib import Path
 from pyspark.sql import SparkSession
 
 from benchmarks.spark.sessions import SETTINGS
+from kwire.arrow.find_files import find_files
 from kwire.arrow.read_options import Options
 from kwire.spark import read_captures, register
-from kwire.spark.captures import PacketSourceReader
+from kwire.spark.captures import divide_ranges
 
 BODIES = "none", "json"
 
@@ -58,7 +59,8 @@ def plan(count: int, size: int) -> None:
             with (Path(folder) / f"{number:05}.pcap").open("wb") as file:
                 file.truncate(size)
         begun = time.perf_counter()
-        parts = PacketSourceReader(Options(max_partition_bytes=128 << 20), [folder]).partitions()
+        options = Options(max_partition_bytes=128 << 20)
+        parts = divide_ranges(find_files([folder], options), options, options.max_partition_bytes)
         print(f"plan {count} files of {size >> 30} GB: {time.perf_counter() - begun:.2f} s, {len(parts)} tasks")
 
 

@@ -14,6 +14,7 @@ from ..capture.files import open_file
 from ..capture.frame_extractor import FrameExtractor
 from ..capture.kafka.other_protocols import ZOOKEEPER
 from ..capture.logs.log_batch import LogBytes
+from ..capture.logs.mask_logs import has_secrets
 from ..capture.open_dump import open_dump
 from ..capture.portions import read_portions
 from ..capture.ranges.capture_ranges import CaptureRange, open_range
@@ -30,6 +31,7 @@ from .raw_frames import RawFrameWalker
 from .read_options import AUTO, FRAMES, HEX, LOG, PCAP, Options
 from .rows.arrow_batches import RowBatchBuilder
 from .rows.frame_rows import Pairing
+from .rows.masked_rows import RowMasking
 from .rows.range_pairing import RangePairing
 from .rows.row_faults import PADDING, RowFault, fault_of
 from .rows.row_schema import MESSAGE, columns_for
@@ -68,7 +70,8 @@ class BatchReader:
         self.columns: list[str] = columns_for(options, schema)
         bodies = bodies_for(options, self.catalog, schema) if MESSAGE in self.columns else None
         self.apis: Apis = Apis(self.catalog, chooser(options, self.catalog))
-        self.builder: RowBatchBuilder = RowBatchBuilder(self.columns, bodies, options)
+        masking = RowMasking(self.catalog) if options.mask_secrets else None
+        self.builder: RowBatchBuilder = RowBatchBuilder(self.columns, bodies, options, masking)
         self.schema: Any = self.builder.schema
 
     def divide(self, paths: Sequence[str]) -> list[list[InputSplit]]:
@@ -201,7 +204,9 @@ class BatchReader:
             fault = (fault_of(item.error) if item.error is not None else None) or padding
             place, fault = item.position, fault._replace(bytes=item.count)
         else:
-            data, place = bytes(item.header.data), item.header.position
+            is_hidden = self.options.mask_secrets and has_secrets(item)
+            data = bytes(len(item.header.data) if is_hidden else item.header.data)
+            place = item.header.position
             fault = fault_of(item.faults[0]) if item.faults else None
         self.builder.rows.append((place, data, None, None, None, None, None, None, fault))
 

@@ -10,7 +10,7 @@ from .read_captures import Paths
 from .scan_captures import scan
 
 if TYPE_CHECKING:
-    from .read_options import ReadOptions
+    from .read_keywords import ReadOptions
 
 PARQUET = "frames.parquet"
 GROUP_ROWS, GROUP_BYTES = 1 << 16, 64 << 20  # of a row group: rows, and bytes of their frames

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Unpack
 from ..codecs.columns.read_columns import need_libraries
 
 if TYPE_CHECKING:
-    from .read_options import ReadOptions
+    from .read_keywords import ReadOptions
 
 Paths = str | os.PathLike[str] | Sequence[str | os.PathLike[str]]
 

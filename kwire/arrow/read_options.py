@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields
 from datetime import datetime
-from typing import Any, TypedDict
+from typing import Any
 
 from ..errors import KwireError, excerpt, suggestion, without_password
 from ..protocol import LIMIT
@@ -40,66 +40,6 @@ class BadOption(KwireError):
         return f"option {self.option}{given}: {without_password(self.problem)}" + (
             f"; {self.hint}" if self.hint else ""
         )
-
-
-class ReadOptions(TypedDict, total=False):
-    """Options of `kwire.arrow.read`, in snake case or with the names of Spark's data source; text is parsed."""
-
-    dump_format: str
-    dumpFormat: str
-    mode: str
-    column_name_of_corrupt_record: str
-    columnNameOfCorruptRecord: str
-    body: str
-    apis: str | Sequence[str]
-    direction: str
-    columns: str | Sequence[str]
-    metadata: bool | str
-    path_glob_filter: str
-    pathGlobFilter: str
-    recursive_file_lookup: bool | str
-    recursiveFileLookup: bool | str
-    modified_before: str | datetime
-    modifiedBefore: str | datetime
-    modified_after: str | datetime
-    modifiedAfter: str | datetime
-    ignore_missing_files: bool | str
-    ignoreMissingFiles: bool | str
-    ignore_corrupt_files: bool | str
-    ignoreCorruptFiles: bool | str
-    max_partition_bytes: int | str
-    maxPartitionBytes: int | str
-    open_cost_in_bytes: int | str
-    openCostInBytes: int | str
-    min_partitions: int | str
-    minPartitions: int | str
-    max_records_per_batch: int | str
-    maxRecordsPerBatch: int | str
-    max_bytes_per_batch: int | str
-    maxBytesPerBatch: int | str
-    max_frame_bytes: int | str
-    maxFrameBytes: int | str
-    max_corrupt_bytes: int | str
-    maxCorruptBytes: int | str
-    capture: str
-    long_connections: bool | str
-    longConnections: bool | str
-    zookeeper: bool | str
-    profile: str
-    release: str
-    pushdown: bool | str
-    max_files_per_trigger: int | str
-    maxFilesPerTrigger: int | str
-    max_bytes_per_trigger: int | str
-    maxBytesPerTrigger: int | str
-    fail_on_data_loss: bool | str
-    failOnDataLoss: bool | str
-    tail_timeout: int | str
-    tailTimeout: int | str
-    late_files: int | str
-    lateFiles: int | str
-    max_file_age: int | str
-    maxFileAge: int | str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -138,6 +78,9 @@ class Options:
             connection. To find the cuts, a job first reads a megabyte of each byte range.
         zookeeper: whether each packet of a ZooKeeper connection is a row, as malformed (`NOT_KAFKA`); otherwise each
             direction of a connection is a row.
+        mask_secrets: whether passwords, proofs, keys and tokens are masked, as in the output of commands: as
+            `{"_hidden": size}` in JSON, as a text with the size in structs, as zeros in bytes. The bytes of what does
+            not decode are zeros unless a message without secrets is recognised.
         profile, release: the specs, as for `kwire.codec`.
         pushdown: whether filters on `api_name` and `direction` skip decoding, as `apis` and `direction` do; Spark
             requires `spark.sql.python.filterPushdown.enabled` for this.
@@ -173,6 +116,7 @@ class Options:
     capture: str = ""
     long_connections: bool = False
     zookeeper: bool = False
+    mask_secrets: bool = False
     profile: str = ""
     release: str = ""
     pushdown: bool = False
@@ -300,6 +244,7 @@ _READERS: dict[str, Callable[[str, Any], Any]] = {
     "ignore_missing_files": _truth,
     "ignore_corrupt_files": _truth,
     "pushdown": _truth,
+    "mask_secrets": _truth,
     "zookeeper": _truth,
     "modified_before": _moment,
     "modified_after": _moment,

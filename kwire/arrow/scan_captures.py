@@ -13,7 +13,7 @@ from ..codecs.columns.read_columns import need_libraries
 from .read_captures import Paths, build_reading, name_paths
 
 if TYPE_CHECKING:
-    from .read_options import ReadOptions
+    from .read_keywords import ReadOptions
 
 WORTH_WORKERS = 128 << 20  # bytes of files; a worker takes half a second of processor time to start
 

@@ -174,6 +174,13 @@ class FrameExtractor:
         self._report_unread(self.broken, out)
         return out
 
+    def end_file(self) -> CapturedBatch:
+        """End a file whose capture continues in the next file: return the reason why the rest of it cannot be read."""
+        out: CapturedBatch = FrameBatch()
+        self._report_broken(self.broken, out)
+        self.broken = None
+        return out
+
     @property
     def weight(self) -> int:
         """Estimate the memory of all state, in bytes."""
@@ -329,6 +336,10 @@ class FrameExtractor:
             return
         for reason, count in sorted(self._lost.items()):
             out.append(fault_item(LostPackets(count, found=reason)))
+        self._report_broken(broken, out)
+
+    def _report_broken(self, broken: DumpError | None, out: CapturedBatch) -> None:
+        """Report why the rest of a file cannot be read."""
         if broken is not None:
             out.append(fault_item(BrokenDump(found=str(broken), offset=broken.offset or 0)))
             self.remarks.append(broken.reason)

@@ -62,7 +62,7 @@ def _is_complete(source: InputSource) -> bool:
 def _divide(path: str, streams: FrameExtractor, consumer: FrameConsumer, size: int) -> Iterator[CaptureRange]:
     from .ranges.capture_ranges import find_ranges  # which most reads do without
 
-    return find_ranges(path, streams, consumer, size)
+    return find_ranges([path], streams, consumer, size)
 
 
 def open_capture(

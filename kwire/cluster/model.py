@@ -27,6 +27,7 @@ from .events.observation import CONTROLLER, DIRECTORIES, LOG, VIEWS, Observation
 from .events.partition_states import partition_errors, stopped_partitions
 from .events.znodes import Znodes
 from .history.broker_lives import Brokers
+from .history.deleted_topics import find_deleted_topics
 from .history.deletions import Deletions
 from .history.lost_directories import Directories
 from .history.offline_metrics import DirectoryCounts, metrics
@@ -131,6 +132,7 @@ class ClusterModel:
             log_dirs=deepcopy(facts.log_dirs),
             offline_dirs=self._counts.now(),
             quorum=facts.quorum,
+            deleted_topics=find_deleted_topics(self.timelines),
         )
         for (topic, index), timeline in sorted(self.timelines.items()):
             newest = timeline.entries[-1].state if timeline.entries else DELETED

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 from ..runtime.earlier_pickles import restore_fields, restore_slots
 
@@ -185,6 +185,19 @@ class Settings:
     voters: dict[int, str] = field(default_factory=dict)
 
 
+class DeletedTopic(NamedTuple):
+    """The end of a topic.
+
+    Attributes:
+        time: in seconds since 1970; None if its source has no time.
+        is_exact: whether the source decides on deletions: a controller, the metadata log, or ZooKeeper. What brokers
+            answer to clients tells only that the topic was gone by then.
+    """
+
+    time: float | None
+    is_exact: bool
+
+
 @dataclass(slots=True)
 class ClusterState:
     """The known state of a cluster at one moment.
@@ -198,6 +211,7 @@ class ClusterState:
         log_dirs: the log directories of brokers, by path.
         offline_dirs: the number of offline log directories of a broker, if messages contain it (KIP-112).
         quorum: the quorum of controllers; None until a response describes it.
+        deleted_topics: the topics that were deleted, by name.
 
     >>> state = ClusterState()
     >>> state.put(Partition("orders", 0, leader=1, replicas=(1, 2), isr=(1,)))
@@ -214,6 +228,7 @@ class ClusterState:
     log_dirs: dict[int, dict[str, LogDir]] = field(default_factory=dict)
     offline_dirs: dict[int, int] = field(default_factory=dict)
     quorum: Quorum | None = None
+    deleted_topics: dict[str, DeletedTopic] = field(default_factory=dict)
 
     def __setstate__(self, state: tuple[None, dict[str, Any]]) -> None:
         """Load a pickle, also of a version with fewer fields."""

@@ -25,7 +25,7 @@ from .secret_bytes import is_recognised, looks_secret, may_hold_secret, may_leav
 from .secret_messages import always_carries, may_hold_secrets
 from .sensitive_configs import is_sensitive
 
-_DETAILS = "details hidden (may contain secrets); use --show-secrets"
+HIDDEN_DETAILS = "details hidden (may contain secrets); use --show-secrets"
 _UNCLEAR = ("unknown tag", "left over", "not understood")
 
 
@@ -242,7 +242,7 @@ def mask_error(error: DecodeError) -> DecodeError:
     masked.partial = None
     masked.faults = ()
     if error.quotes and not (_is_count(error.found) and _is_count(error.need)):
-        masked.problem = _DETAILS
+        masked.problem = HIDDEN_DETAILS
         masked.found = None
         masked.need = None
     return masked

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Mapping
 from contextlib import suppress
 from datetime import UTC, datetime
 
@@ -28,18 +29,23 @@ class FrameLines:
     Args:
         summary: extracts topics and errors.
         style: colours and width.
+        labels: what stands at the start of the lines of a file, by its name; by default nothing.
     """
 
-    def __init__(self, summary: MessageSummary, style: Style = PLAIN) -> None:
+    def __init__(
+        self, summary: MessageSummary, style: Style = PLAIN, labels: Mapping[str | None, str] | None = None
+    ) -> None:
         self.summary: MessageSummary = summary
         self.style: Style = style
+        self.labels: Mapping[str | None, str] = labels or {}
         self._day = 0
 
     def text(self, result: Result) -> str:
         """Return the line of a frame with its newline; a line with the date precedes it if the date has changed."""
         moment = _moment(result.frame)
         date = "" if moment is None else self.date(moment)
-        return f"{date}{frame_line(result, self.summary, self.style)}\n"
+        label = self.labels.get(result.frame.source.file, "")
+        return f"{date}{frame_line(result, self.summary, self.style, label)}\n"
 
     def date(self, moment: datetime) -> str:
         """Return the line of a date with its newline if the date has changed; else an empty string."""
@@ -50,13 +56,14 @@ class FrameLines:
         return self.style.paint("dim", f"# {moment:%Y-%m-%d}") + "\n"
 
 
-def frame_line(result: Result, summary: MessageSummary, style: Style = PLAIN) -> str:
+def frame_line(result: Result, summary: MessageSummary, style: Style = PLAIN, label: str = "") -> str:
     """Return a frame as one line that is at most as wide as the style.
 
     Args:
         result: the frame, decoded or not.
         summary: extracts topics and errors; shared by all lines of a dump.
         style: colours and width.
+        label: the start of the line.
 
     >>> import kwire
     >>> request = kwire.messages.MetadataRequest(topics=None)
@@ -66,7 +73,7 @@ def frame_line(result: Result, summary: MessageSummary, style: Style = PLAIN) ->
     """
     head, tail = _parts(result, summary)
     rest = "  ".join(part for part in tail if part)
-    text = f"{_place(result.frame)} {head} {len(result.frame.data):>5} B  {rest}".rstrip()
+    text = f"{label}{_place(result.frame)} {head} {len(result.frame.data):>5} B  {rest}".rstrip()
     width = max(style.width, REASON) if isinstance(result, Undecodable) else style.width
     return style.paint(_colour(result), fitted(text, width))
 

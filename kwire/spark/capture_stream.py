@@ -22,16 +22,18 @@ from ..arrow.ranges.byte_ranges import ByteRange, splits_of
 from ..arrow.ranges.connection_decoder import ConnectionDecoder
 from ..arrow.ranges.packet_rows import GROWN, SCHEMA
 from ..arrow.ranges.packet_scan import scan
-from ..arrow.read_options import Options, ReadOptions
+from ..arrow.read_keywords import ReadOptions
+from ..arrow.read_options import Options
 from ..arrow.streams.connection_stream import decoded_batch
 from ..arrow.streams.file_positions import Offset, offset_of, places_of
 from ..arrow.streams.growing_files import GrowingFiles
 from ..arrow.streams.raw_frame_stream import raw_batch
 from ..errors import MissingExtra
-from .captures import ORDER, RangePartition
+from .captures import ORDER
 from .column_types import to_spark
-from .data_source import in_one_line, reading_of
+from .data_source import in_one_line
 from .passed_options import options_of, paths_of, text_of
+from .worker_readers import reading_of
 
 try:
     from pyspark.sql.streaming.datasource import (
@@ -69,12 +71,15 @@ def stream_captures(spark: SparkSession, paths: str | Sequence[str], **options: 
 
     Raises:
         BadOption: an option is unknown or has an invalid value.
+        MissingExtra: Spark is older than 4.2.
 
     Example:
         >>> stream_captures(spark, "/captures", tailTimeout="60s").writeStream.format("parquet")  # doctest: +SKIP
     """
     given = {name.replace("_", ""): text_of(value) for name, value in options.items()}
     parsed = Options.parse(given)
+    if SupportsTriggerAvailableNow is object:
+        raise MissingExtra("stream_captures", "pyspark 4.2", "spark")
     spark.dataSource.register(ArrivingPackets)
     names = json.dumps([paths] if isinstance(paths, str) else list(paths))
     packets = spark.readStream.format(FORMAT).options(**given).option("paths", names).load()
@@ -139,6 +144,14 @@ class ArrivingPackets(DataSource):  # type: ignore[misc]
         return ArrivalReader(options_of(self.options), paths_of(self.options))
 
 
+class RangePartition(InputPartition):  # type: ignore[misc]
+    """The byte ranges that one task reads."""
+
+    def __init__(self, splits: Sequence[ByteRange]) -> None:
+        super().__init__(None)
+        self.splits = splits
+
+
 class ArrivalReader(DataSourceStreamReader, SupportsTriggerAvailableNow):  # type: ignore[misc]
     """Reads the packets of files, each once; a thin layer over `kwire.arrow.streams.growing_files`. Needs PySpark
     4.2, which passes the start of a batch.
@@ -149,8 +162,6 @@ class ArrivalReader(DataSourceStreamReader, SupportsTriggerAvailableNow):  # typ
     """
 
     def __init__(self, options: Options, paths: Sequence[str]) -> None:
-        if SupportsTriggerAvailableNow is object:
-            raise MissingExtra("readStream", "pyspark 4.2", "spark")
         self.options: Options = options
         self._growing = GrowingFiles(paths, options)
         self._sizes: dict[str, int] | None = None

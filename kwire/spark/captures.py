@@ -1,16 +1,25 @@
-"""`read_captures`: captures of any size in two stages, packets by connection, then frames."""
+"""`read_captures`: captures of any size, whose connections continue from file to file.
+
+The files of one sniffer follow each other in time. They are read in ranges: one task finds the states of connections at
+the start of each range, others decode the ranges. Captures of several sniffers, compressed files, pieces of files, and
+captures that one task would read too slowly, are read in two stages with a shuffle between them: packets by connection,
+then frames.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+import pickle
+from collections.abc import Iterator, Sequence
 from typing import Any, Unpack
 
+import pyarrow as pa
+from pyspark import StorageLevel
 from pyspark.sql import DataFrame, SparkSession
-from pyspark.sql.datasource import DataSource, DataSourceReader, InputPartition
+from pyspark.sql.utils import is_remote
 
 from ..arrow.batch_reader import BatchReader
-from ..arrow.find_files import find_files
-from ..arrow.input_splits import pack_splits, share_of
+from ..arrow.find_files import InputFile
+from ..arrow.input_splits import least_parts, pack_splits, share_of
 from ..arrow.ranges.byte_ranges import ByteRange, splits_of
 from ..arrow.ranges.connection_decoder import ConnectionDecoder
 from ..arrow.ranges.connection_windows import WHOLE, Region, Windows, windows_of
@@ -18,14 +27,19 @@ from ..arrow.ranges.divided_captures import neighbours
 from ..arrow.ranges.find_boundaries import regions_of
 from ..arrow.ranges.packet_rows import SCHEMA
 from ..arrow.ranges.packet_scan import scan
-from ..arrow.read_options import Options, ReadOptions
+from ..arrow.ranges.range_tasks import divide_capture
+from ..arrow.ranges.rotated_captures import FileSpan, RotatedCapture, find_rotated, span_of
+from ..arrow.read_keywords import ReadOptions
+from ..arrow.read_options import Options
+from ..capture.ranges.capture_ranges import CaptureRange
 from ..schema.catalog import catalog_for
 from .column_types import to_spark
-from .data_source import reading_of
-from .passed_options import options_of, paths_of, text_of
+from .passed_options import text_of
+from .task_inputs import collect_rows, find_files_on_server, read_in_tasks
+from .worker_readers import reading_of
 
-PACKETS, REGIONS = "kwire_packets", "kwire_regions"
-WINDOWS = "kwire.windows"  # the name of an option
+FASTER = 5  # how many times faster than decoding a first pass is
+SPANS = pa.schema([("path", pa.string()), ("first", pa.int64()), ("last", pa.int64())])
 ORDER = ["capture", "connection", "kind", "first", "last", "path", "place"]
 
 
@@ -45,142 +59,180 @@ def read_captures(
     Args:
         spark: the session, which may be a Spark Connect session.
         paths: files, folders and globs, also as URIs.
-        partitions: the number of partitions for the shuffle of connections; by default `spark.sql.shuffle.partitions`.
+        partitions: the number of partitions for the shuffle of connections, where there is one; by default
+            `spark.sql.shuffle.partitions`.
         options: options of the data source, with the same names or in snake case. `capture` is a regular expression
             that is searched in the path of a file; its first group names the capture, by default the folder of the file
-            does. With `long_connections`, several tasks decode one connection: see
-            `kwire.arrow.read_options.Options`.
+            does.
 
     Returns:
         A DataFrame with the columns of `format("kwire")` and `capture`. `path` is the file in which a frame ends.
-        Reading is lazy, except that `long_connections` immediately reads a megabyte of each byte range.
+        Files are found now, and their first and last packets; they are read later.
 
     Raises:
-        BadOption: an option is unknown or has an invalid value. When the DataFrame is read, also if a path does not
-            exist.
+        BadOption: an option is unknown or has an invalid value, or a path does not exist.
 
     Example:
         >>> frames = read_captures(spark, "s3a://taps/2026-11-*/", capture=r"/(tap\\d+)-")  # doctest: +SKIP
     """
     given = {name.replace("_", ""): text_of(value) for name, value in options.items()}
     parsed, named = Options.parse(given), [paths] if isinstance(paths, str) else list(paths)
-    windows = windows_in(spark, named, given)
-    return frames_of(packets_of(spark, named, given, windows, partitions), parsed, windows)
+    return plan_reading(spark, named, parsed).frames(parsed, partitions)
 
 
-def windows_in(spark: Any, paths: Sequence[str], given: Mapping[str, Any]) -> Windows:
-    """Return the windows of long connections if `long_connections` is set; for the arguments see `read_captures`."""
-    options = Options.parse(given)
-    if not options.long_connections:
-        return WHOLE
-    spark.dataSource.register(RegionSource)
-    regions = spark.read.format(REGIONS).options(**given).load(list(paths)).toArrow()
-    sizes = {file.path: file.size for file in find_files(paths, options)}
-    return windows_of(map(Region.load, regions[0].to_pylist()), sizes)
+class ReadingPlan:
+    """How captures are read: which in ranges, and the ranges of files whose packets are shuffled.
+
+    Args:
+        spark: the session.
+        captures: the captures that are read in ranges.
+        range_size: the size of a range in bytes.
+        tasks: for files of other captures, and files that are not captures, the byte ranges of each task.
+        windows: the windows of long connections in these files.
+    """
+
+    def __init__(
+        self,
+        spark: Any,
+        captures: Sequence[RotatedCapture],
+        range_size: int,
+        tasks: Sequence[Sequence[ByteRange]],
+        windows: Windows = WHOLE,
+    ) -> None:
+        self.captures: Sequence[RotatedCapture] = captures
+        self.windows: Windows = windows
+        self._spark, self._range_size, self._tasks = spark, range_size, tasks
+        self._packets: DataFrame | None = None
+
+    def persist(self, options: Options) -> None:
+        """Keep the packets that are shuffled on disk, so that `frames` reads their files once."""
+        self._packets = self._shuffle_packets(options, None).persist(StorageLevel.DISK_ONLY)
+
+    def unpersist(self) -> None:
+        """Delete what `persist` keeps."""
+        if self._packets is not None:
+            self._packets.unpersist()
+
+    def frames(self, options: Options, partitions: int | None = None) -> DataFrame:
+        """Return the frames of all captures; for the arguments see `read_captures`."""
+        shuffled = self._packets or self._shuffle_packets(options, partitions)
+        frames = decode_packets(shuffled, options, self.windows)
+        if not self.captures:
+            return frames
+        ranges = decode_ranges(find_ranges(self._spark, self.captures, options, self._range_size), options)
+        return ranges.unionAll(frames) if self._tasks else ranges
+
+    def _shuffle_packets(self, options: Options, partitions: int | None) -> DataFrame:
+        """Return the packets of captures, adjacent for each connection."""
+        windows = self.windows
+
+        def read(splits: Sequence[ByteRange]) -> Iterator[Any]:
+            for split in splits:
+                yield from scan(split, options, windows)
+
+        packets = read_in_tasks(self._spark, self._tasks, read, to_spark(SCHEMA))
+        keys = ORDER[:2]
+        shuffled = packets.repartition(*keys) if partitions is None else packets.repartition(partitions, *keys)
+        return shuffled.sortWithinPartitions(*ORDER)
 
 
-def packets_of(
-    spark: Any, paths: Sequence[str], given: Mapping[str, Any], windows: Windows, partitions: int | None = None
-) -> DataFrame:
-    """Return the packets of captures, adjacent for each connection; for the arguments see `read_captures`."""
-    spark.dataSource.register(PacketSource)
-    options = {**given, WINDOWS: windows.dump()} if windows else given
-    packets = spark.read.format(PACKETS).options(**options).load(list(paths))
-    keys = ORDER[:2]
-    shuffled = packets.repartition(*keys) if partitions is None else packets.repartition(partitions, *keys)
-    return shuffled.sortWithinPartitions(*ORDER)
+def plan_reading(spark: Any, paths: Sequence[str], options: Options) -> ReadingPlan:
+    """Find files, and decide how they are read, from their names, sizes, first and last packets.
+
+    Raises:
+        BadOption: a path does not exist, or does not match `capture`.
+    """
+    files = [file for file in find_files_on_server(spark, paths, options) if file.size]
+    size_limit = share_of(files, options)
+    captures, others = find_rotated(_find_spans(spark, files, options), options.capture)
+    slow = _slow_to_divide(captures, sum(file.size for file in files), _count_cores(spark, options))
+    others += [file for capture in slow for file in capture.files]
+    tasks = divide_ranges(others, options, size_limit)
+    windows = _find_windows(spark, others, tasks, options) if options.long_connections else WHOLE
+    return ReadingPlan(spark, [capture for capture in captures if capture not in slow], size_limit, tasks, windows)
 
 
-def frames_of(packets: DataFrame, options: Options, windows: Windows) -> DataFrame:
-    """Return the frames of packets from `packets_of`, with the given windows."""
-    schema = ConnectionDecoder(BatchReader(options)).schema
+def _find_spans(spark: Any, files: Sequence[InputFile], options: Options) -> list[FileSpan]:
+    """Return when the packets of each file were captured."""
+
+    def read(some: Sequence[InputFile]) -> Iterator[Any]:
+        spans = [span_of(file, options) for file in some]
+        rows = [{"path": span.file.path, "first": span.first, "last": span.last} for span in spans]
+        yield pa.RecordBatch.from_pylist(rows, SPANS)
+
+    by_path = {file.path: file for file in files}
+    rows = collect_rows(spark, files, read, to_spark(SPANS))
+    return [FileSpan(by_path[row["path"]], row["first"], row["last"]) for row in rows]
+
+
+def _slow_to_divide(captures: Sequence[RotatedCapture], total: int, cores: int) -> list[RotatedCapture]:
+    """Return the captures whose first pass, which one task does, would take longer than decoding on all cores."""
+    return [capture for capture in captures if capture.weight * cores > FASTER * total]
+
+
+def _count_cores(spark: Any, options: Options) -> int:
+    """Return the number of cores that decode; over Spark Connect, which does not tell it, that of partitions."""
+    return least_parts(options) if is_remote() else int(spark.sparkContext.defaultParallelism)
+
+
+def divide_ranges(files: Sequence[InputFile], options: Options, size_limit: int) -> list[list[ByteRange]]:
+    """Divide files into the byte ranges of each task, based only on their names and sizes."""
+    near = neighbours([file.path for file in files])
+    splits = [split for file in files for split in splits_of(file, size_limit, options.capture, near[file.path])]
+    return pack_splits(splits, size_limit, options.open_cost_in_bytes)
+
+
+def _find_windows(
+    spark: Any, files: Sequence[InputFile], tasks: Sequence[Sequence[ByteRange]], options: Options
+) -> Windows:
+    """Find the windows of long connections: read a megabyte at both ends of each byte range."""
+
+    def find(splits: Sequence[ByteRange]) -> Iterator[Any]:
+        catalog = catalog_for(options.profile or None, options.release or None)
+        texts = [region.dump() for split in splits for region in regions_of(split, catalog)]
+        yield pa.record_batch({"region": pa.array(texts, pa.string())})
+
+    regions = read_in_tasks(spark, tasks, find, "region string").collect()
+    return windows_of((Region.load(row["region"]) for row in regions), {file.path: file.size for file in files})
+
+
+def find_ranges(spark: Any, captures: Sequence[RotatedCapture], options: Options, size: int) -> DataFrame:
+    """Return the ranges of captures: a task reads the packets of each capture once, but decodes no bodies.
+
+    Only the ranges and the states of their connections travel: a few kilobytes for each range.
+    """
+    headers = Options(body="none", profile=options.profile, release=options.release, zookeeper=options.zookeeper)
+
+    def find(capture: RotatedCapture) -> Iterator[Any]:
+        paths = [file.path for file in capture.files]
+        for part in divide_capture(paths, reading_of(headers, None), size):
+            yield pa.record_batch(
+                {"capture": pa.array([capture.name]), "part": pa.array([pickle.dumps(part)], pa.binary())}
+            )
+
+    parts = sum(-(-file.size // size) for capture in captures for file in capture.files)
+    return read_in_tasks(spark, captures, find, "capture string, part binary").repartition(max(1, parts))
+
+
+def decode_ranges(ranges: DataFrame, options: Options) -> DataFrame:
+    """Return the frames of ranges from `find_ranges`."""
+
+    def decode(batches: Iterator[Any]) -> Iterator[Any]:
+        reading = reading_of(options, None)
+        decoder = ConnectionDecoder(reading)
+        for batch in batches:
+            for row in batch.to_pylist():
+                part = pickle.loads(row["part"])  # noqa: S301  # of another task
+                found = reading.read_range(part) if isinstance(part, CaptureRange) else reading.read([part])
+                yield from decoder.named(found, row["capture"])
+
+    return ranges.mapInArrow(decode, to_spark(ConnectionDecoder(BatchReader(options)).schema))
+
+
+def decode_packets(packets: DataFrame, options: Options, windows: Windows) -> DataFrame:
+    """Return the frames of shuffled packets, with the given windows."""
 
     def decode(batches: Iterator[Any]) -> Iterator[Any]:
         return ConnectionDecoder(reading_of(options, None), windows).read(batches)
 
-    return packets.mapInArrow(decode, to_spark(schema))
-
-
-class RangePartition(InputPartition):  # type: ignore[misc]
-    """The byte ranges that one task reads."""
-
-    def __init__(self, splits: Sequence[ByteRange]) -> None:
-        super().__init__(None)
-        self.splits = splits
-
-
-class PacketSource(DataSource):  # type: ignore[misc]
-    """Data source of the packets of captures by connection, as rows of `kwire.arrow.ranges.packet_scan`."""
-
-    @classmethod
-    def name(cls) -> str:
-        """Return the name of the format."""
-        return PACKETS
-
-    def schema(self) -> Any:
-        """Return the columns."""
-        return to_spark(SCHEMA)
-
-    def reader(self, schema: Any) -> PacketSourceReader:
-        """Return the reader of packets."""
-        given = dict(self.options)
-        windows = Windows.load(given.pop(WINDOWS, ""))
-        return PacketSourceReader(options_of(given), paths_of(given), windows)
-
-
-class PacketSourceReader(DataSourceReader):  # type: ignore[misc]
-    """Reads packets.
-
-    Args:
-        options: the options of the read.
-        paths: files, folders and globs.
-        windows: the windows of long connections.
-    """
-
-    def __init__(self, options: Options, paths: Sequence[str], windows: Windows = WHOLE) -> None:
-        self.options: Options = options
-        self.paths: Sequence[str] = paths
-        self.windows: Windows = windows
-
-    def partitions(self) -> list[InputPartition]:
-        """Divide files into byte ranges, based only on their names and sizes."""
-        files = [file for file in find_files(self.paths, self.options) if file.size]
-        size_limit = share_of(files, self.options)
-        pattern = self.options.capture
-        near = neighbours([file.path for file in files])
-        splits = [split for file in files for split in splits_of(file, size_limit, pattern, near[file.path])]
-        return [RangePartition(some) for some in pack_splits(splits, size_limit, self.options.open_cost_in_bytes)]
-
-    def read(self, partition: InputPartition) -> Iterator[Any]:
-        """Yield record batches. Without partitions, Spark passes an object of another class."""
-        if isinstance(partition, RangePartition):
-            for split in partition.splits:
-                yield from scan(split, self.options, self.windows)
-
-
-class RegionSource(PacketSource):
-    """Data source of the frame boundaries of connections, found by `kwire.arrow.ranges.connection_decoder`."""
-
-    @classmethod
-    def name(cls) -> str:
-        """Return the name of the format."""
-        return REGIONS
-
-    def schema(self) -> Any:
-        """Return the column."""
-        return "region string"
-
-    def reader(self, schema: Any) -> RegionReader:
-        """Return the reader of frame boundaries."""
-        return RegionReader(options_of(self.options), paths_of(self.options))
-
-
-class RegionReader(PacketSourceReader):
-    """Finds frame boundaries of connections."""
-
-    def read(self, partition: InputPartition) -> Iterator[Any]:
-        """Yield rows."""
-        if isinstance(partition, RangePartition):
-            catalog = catalog_for(self.options.profile or None, self.options.release or None)
-            for split in partition.splits:
-                yield from ((region.dump(),) for region in regions_of(split, catalog))
+    return packets.mapInArrow(decode, to_spark(ConnectionDecoder(BatchReader(options)).schema))

@@ -2,27 +2,17 @@
 
 from __future__ import annotations
 
-import gc
 import json
 import os
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
-from functools import lru_cache
 from typing import Any
 
 import pyarrow as pa
 from pyspark.sql import types as spark
-from pyspark.sql.datasource import (
-    DataSource,
-    DataSourceReader,
-    DataSourceStreamReader,
-    EqualTo,
-    Filter,
-    In,
-    InputPartition,
-)
+from pyspark.sql.datasource import DataSource, DataSourceReader, DataSourceStreamReader, InputPartition
 
 from ..arrow.batch_reader import BatchReader
 from ..arrow.input_splits import InputSplit
@@ -32,6 +22,12 @@ from ..schema.catalog import catalog_for
 from .column_types import schema_to_arrow, to_spark
 from .folder_columns import folder_columns, folder_values
 from .passed_options import OF_TABLE, options_of, paths_of, user_options
+from .worker_readers import reading_of
+
+try:
+    from pyspark.sql.datasource import EqualTo, Filter, In
+except ImportError:  # before PySpark 4.1, which calls no `pushFilters`
+    EqualTo = Filter = In = type(None)
 
 # When such a table is read, Spark no longer has its options; the schema in Spark's catalog has them as metadata.
 KEPT = "kwire.options"
@@ -187,16 +183,3 @@ def narrow_options(options: Options, condition: Filter) -> Options:
     elif column == ("direction",) and options.direction == "auto" and values in (("request",), ("response",)):
         return replace(options, direction=values[0])
     return options
-
-
-@lru_cache(maxsize=4)
-def reading_of(options: Options, schema: Any) -> BatchReader:
-    """Return a read with a schema, or with the options' columns if it is None; tasks of a worker share it.
-
-    Building the trees of all versions is expensive. Workers run garbage collection after every task; freezing exempts
-    the existing objects.
-    """
-    default = BatchReader(options)
-    reading = default if schema is None or default.schema.equals(schema) else BatchReader(options, schema)
-    gc.freeze()
-    return reading

@@ -20,7 +20,7 @@ from ..arrow.binary_columns.record_rows import RecordReader
 from ..arrow.read_options import BadOption
 from ..codecs.message_codec import Codec, codec_in
 from ..codecs.records import LIMIT
-from ..errors import suggestion
+from ..errors import MissingExtra, suggestion
 from ..protocol.headers.apis import Apis
 from ..schema.catalog import catalog_for
 from .column_types import schema_to_arrow, to_spark
@@ -29,6 +29,7 @@ Direction = Literal["request", "response"]
 MODES = "PERMISSIVE", "FAILFAST"
 TRUTHS = {"framed": "framed", "includeerrors": "include_errors"}
 TEXTS = {"profile": "profile", "release": "release"}
+HAS_ARROW_FUNCTIONS = hasattr(sql, "arrow_udf")  # since Spark 4.1
 OPTIONS = ["mode", "framed", "includeErrors", *TEXTS]
 
 
@@ -69,8 +70,8 @@ def from_kwire(
         hint = "version=9, or a column; frames of requests contain it: options={'framed': True}"
         raise BadOption("version", None, f"cells of {api} do not contain their version", hint)
     if version is None or isinstance(version, int):
-        return sql.arrow_udf(_of_version(cells, version), to_spark(reader.type))(_column(data))
-    return sql.arrow_udf(_of_versions(cells), to_spark(reader.type))(_column(data), _version(version))
+        return _apply(_of_version(cells, version), reader.type, _column(data))
+    return _apply(_of_versions(cells), reader.type, _column(data), _version(version))
 
 
 def _of_version(cells: Cells, version: int | None) -> Callable[[Iterator[pa.Array]], Iterator[pa.Array]]:
@@ -113,8 +114,11 @@ def to_kwire(
         A binary column of bodies, without size and header; null for null.
 
     Raises:
-        See `from_kwire`.
+        MissingExtra: Spark is older than 4.1.
+        BadOption, UnknownMessage: see `from_kwire`.
     """
+    if not HAS_ARROW_FUNCTIONS:
+        raise MissingExtra("to_kwire", "pyspark 4.1", "spark")
     cells = _cells(api, direction, {"mode": "FAILFAST", **(options or {})}, None)
     _writer(cells)
 
@@ -150,7 +154,26 @@ def kwire_header(
             for start, stop in portions(batch):
                 yield header_column(batch.slice(start, stop - start), _apis(profile, release), is_request)
 
-    return sql.arrow_udf(read, to_spark(TYPE))(_column(data))
+    return _apply(read, TYPE, _column(data))
+
+
+def _apply(function: Callable[[Iterator[Any]], Iterator[pa.Array]], type_: pa.DataType, *columns: Column) -> Column:
+    """Apply a function of batches to columns; before Spark 4.1, which has none, to one cell after the other.
+
+    Args:
+        function: takes batches of the first column, or tuples of batches if there are several columns.
+        type_: the type of its results.
+        columns: binary cells, and their versions.
+    """
+    if HAS_ARROW_FUNCTIONS:
+        return sql.arrow_udf(function, to_spark(type_))(*columns)
+
+    def apply(*cells: Any) -> Any:
+        arrays = tuple(pa.array([cell], kind) for cell, kind in zip(cells, (pa.binary(), pa.int32()), strict=False))
+        (result,) = function(iter([arrays if len(arrays) > 1 else arrays[0]]))
+        return result[0].as_py()
+
+    return sql.udf(apply, to_spark(type_))(*columns)
 
 
 def schema_of_kwire(api: str, direction: Direction | None = None, options: Mapping[str, Any] | None = None) -> Column:

@@ -1,4 +1,4 @@
-"""The job of `kwire pipeline`: writes all frames of captures, and the history of their clusters, as Parquet.
+"""The job of `kwire pipeline`: writes all frames of captures, and the history of their clusters, to a lake.
 
 This module decides where tables are written and what is counted; the data source and `cluster` produce the rows.
 """
@@ -7,16 +7,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
+from functools import reduce
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from pyspark import StorageLevel
 from pyspark.errors import PySparkException
-from pyspark.sql import DataFrame, Observation, is_remote
+from pyspark.sql import DataFrame
 from pyspark.sql import functions as sql
 from pyspark.sql.types import TimestampType
 
-from ..arrow.find_files import find_files
 from ..arrow.read_options import BadOption, Options
 from ..arrow.rows.row_faults import HARMLESS, INCOMPLETE, NOT_CORRUPT
 from ..arrow.rows.row_schema import COMMENTS
@@ -26,16 +25,14 @@ from ..cluster.cluster_identity import MixedClusters, files_of_ids
 from ..cluster.source_counts import SEPARATOR
 from ..errors import KwireError, without_password
 from . import cluster
-from .captures import frames_of, packets_of, windows_in
-from .lake import Lake
-from .lake_files import LakeFile, find_lake_files
+from .captures import plan_reading
+from .lakes.lake import PARQUET, Lake, Run
+from .lakes.lake_files import LakeFile, find_lake_files
+from .lakes.table_writers import CLUSTER, DATE, TableWriter, open_tables
 from .session import JobFailed
+from .task_inputs import find_files_on_server
 
 FRAMES = "frames"
-DATE = "dt"
-# The folder for the file of a table without rows. The folders have values, because pyarrow infers no type if all values
-# are null.
-NO_ROWS = f"{DATE}=1970-01-01/cluster=none"
 DONE = "nothing was written; --overwrite replaces the tables"
 PLOTS = "plots"
 NOTHING = "no message in these captures tells of a cluster: its history is empty"
@@ -95,6 +92,28 @@ class Counts(NamedTuple):
     notices: tuple[str, ...] = ()
 
 
+NOTHING_NEW = Counts(0, 0, 0, 0, 0, dict.fromkeys(ROWS, 0))
+
+
+class Job(NamedTuple):
+    """A job that writes to a lake.
+
+    Attributes:
+        spark, lake: the session; the lake.
+        given: the options of the read.
+        clusters: see `run`.
+        table_format: the format of the tables.
+        drawings: the folder of plots; None without plots.
+    """
+
+    spark: Any
+    lake: Lake
+    given: Mapping[str, Any]
+    clusters: str | None
+    table_format: str
+    drawings: str | None
+
+
 def run(
     spark: Any,
     paths: Sequence[str],
@@ -104,8 +123,9 @@ def run(
     clusters: str | None = None,
     overwrite: bool = False,
     plots: bool = False,
+    table_format: str = PARQUET,
 ) -> Counts:
-    """Write captures as Parquet: `OUT/frames` and a folder per table of the history, by `run`, `dt` and `cluster`.
+    """Write captures as tables: `OUT/frames` and a folder per table of the history, by `run`, `dt` and `cluster`.
 
     Files that the output already contains are skipped; the others appear atomically.
 
@@ -115,59 +135,81 @@ def run(
         options: options of `read_captures`; all files of a cluster are one capture unless `capture` names captures.
         clusters: a regular expression for paths; its first group names the cluster, by default the folder does.
         overwrite, plots: replace the tables; draw the history of each cluster to `OUT/plots`.
+        table_format: `parquet`, or `delta` or `iceberg` in a session with the settings of
+            `kwire.spark.lakes.table_formats.format_settings`.
 
     Raises:
         BadOption, UnnamedFiles, MixedClusters, OutputExists, GrownFiles, JobFailed: nothing was written.
     """
     given = {"body": "json", **{name.lower(): value for name, value in (options or {}).items()}}
     drawings = _drawings(local_folder(out), out) if plots else None
-    if not is_remote():  # a Spark Connect server has another file system
-        _check_names([file.path for file in find_files(list(paths), Options.parse(given))], clusters)
+    _check_names([file.path for file in find_files_on_server(spark, paths, Options.parse(given))], clusters)
     lake = Lake(str(local_folder(out) or out))
     if lake.is_foreign and not overwrite:
         raise OutputExists(out)
+    if others := lake.formats - {table_format}:
+        raise BadOption("format", table_format, f"the tables in {out} are {min(others)}", "name another folder")
     try:
         lake.recover()
         sources = find_lake_files(spark, paths, given)
-        wanted = sources if overwrite else lake.new(sources)
-        if sources and not wanted:
-            return Counts(0, 0, 0, 0, 0, dict.fromkeys(ROWS, 0), notices=(f"{out} has these captures: {DONE}",))
-        return _write(spark, wanted, lake, given, clusters, overwrite, drawings)
+        runs = _choose_runs(lake, sources, overwrite)
+        if sources and not runs:
+            return NOTHING_NEW._replace(notices=(f"{out} has these captures: {DONE}",))
+        job = Job(spark, lake, given, clusters, table_format, drawings)
+        return reduce(_add_counts, [_write(job, run) for run in runs])
     except PySparkException as error:
         raise JobFailed(str(error)) from None
 
 
-def _write(
-    spark: Any,
-    sources: Sequence[LakeFile],
-    lake: Lake,
-    given: Mapping[str, Any],
-    clusters: str | None,
-    overwrite: bool,
-    drawings: str | None,
-) -> Counts:
-    """Write the tables, and the plots to the folder `drawings`; for the arguments see `run`."""
-    captures = {"capture": clusters or "", **given}
-    paths = [source.path for source in sources]
-    windows = windows_in(spark, paths, captures)
-    packets = packets_of(spark, paths, captures, windows).persist(StorageLevel.DISK_ONLY)  # files are read once
+def _choose_runs(lake: Lake, sources: Sequence[LakeFile], overwrite: bool) -> list[Run]:
+    """Return the runs to write: those of killed jobs, and one with the files that the lake does not have."""
+    begun = lake.begun()
+    if overwrite:
+        for run in begun:
+            lake.forget(run)
+        return [lake.new_run(sources, overwrite=True)]
+    known = {source.identity: source for source in sources}  # their paths have the passwords that a lake does not keep
+    runs = [run._replace(files=tuple(known.get(file.identity, file) for file in run.files)) for run in begun]
+    wanted = lake.new(sources)
+    return [*runs, lake.new_run(wanted)] if wanted or not sources else runs
+
+
+def _write(job: Job, run: Run) -> Counts:
+    """Write the tables of a run, and the plots."""
+    spark, given, clusters = job.spark, job.given, job.clusters
+    parsed = Options.parse({"capture": clusters or "", **given})
+    plan = plan_reading(spark, [source.path for source in run.files], parsed)
+    plan.persist(parsed)
     named = None if clusters is None else sql.regexp_extract("path", clusters, 1)
     try:
-        frames = frames_of(packets, Options.parse(cluster.reading_options(given)), windows)
+        frames = plan.frames(Options.parse(cluster.reading_options(given)))
         history = cluster.history(frames, named, profile=given.get("profile"), release=given.get("release"))
         notices = _notices(history, clusters)
-        run, staged = lake.stage(sources, overwrite=overwrite)
-        counts = _frames(frames_of(packets, Options.parse(given), windows), named, f"{lake.out}/{staged}/{FRAMES}")
-        counts = counts._replace(rows=_history(history, f"{lake.out}/{staged}"), notices=tuple(notices))
-        lake.commit(run, staged, sources, overwrite=overwrite)
-        if drawings is not None:
+        with open_tables(spark, job.lake, run, job.table_format) as tables:
+            counts = _frames(plan.frames(parsed), named, tables)
+            counts = counts._replace(rows=_history(history, tables), notices=tuple(notices))
+        if job.drawings is not None:
             from .history_plots import draw
 
-            counts = counts._replace(plots=tuple(draw(history, drawings)))
+            counts = counts._replace(plots=tuple(draw(history, job.drawings)))
         history.all.unpersist()
     finally:
-        packets.unpersist()
+        plan.unpersist()
     return counts
+
+
+def _add_counts(one: Counts, other: Counts) -> Counts:
+    """Add the statistics of two runs."""
+    return Counts(
+        frames=one.frames + other.frames,
+        corrupt=one.corrupt + other.corrupt,
+        incomplete=one.incomplete + other.incomplete,
+        foreign=one.foreign + other.foreign,
+        bytes=one.bytes + other.bytes,
+        rows={name: one.rows[name] + other.rows[name] for name in ROWS},
+        plots=other.plots,
+        notices=(*one.notices, *other.notices),
+    )
 
 
 def _drawings(folder: Path | None, out: str) -> str:
@@ -177,44 +219,40 @@ def _drawings(folder: Path | None, out: str) -> str:
     return str(folder / PLOTS)
 
 
-def _frames(frames: DataFrame, named: Any, out: str) -> Counts:
-    """Write the frames by date and cluster, and count them at the same time."""
-    seen = Observation(FRAMES)
+def _frames(frames: DataFrame, named: Any, tables: TableWriter) -> Counts:
+    """Write the frames by date and cluster, and count what was written."""
+    for name, comment in COMMENTS.items():
+        frames = frames.withMetadata(name, {"comment": comment}) if name in frames.columns else frames
+    where = cluster.name_of(named) if "path" in frames.columns else sql.lit(None).cast("string")
+    when = "timestamp" if "timestamp" in frames.columns else None
+    dated = _dated(frames.withColumn(CLUSTER, where), when)
+    tables.write(FRAMES, dated)
     code = sql.col("_error.code") if "_error" in frames.columns else sql.lit(None).cast("string")
     length = sql.col("length") if "length" in frames.columns else sql.lit(0)
-    counted = frames.observe(
-        seen,
+    counted = tables.read(FRAMES, dated.schema).agg(
         sql.count(sql.lit(1)).alias("frames"),
         sql.count_if(~code.isin(sorted(NOT_CORRUPT))).alias("corrupt"),
         sql.count_if(code.isin(sorted(INCOMPLETE))).alias("incomplete"),
         sql.count_if(code.isin(sorted(HARMLESS))).alias("foreign"),
         sql.coalesce(sql.sum(length), sql.lit(0)).alias("bytes"),
     )
-    for name, comment in COMMENTS.items():
-        counted = counted.withMetadata(name, {"comment": comment}) if name in frames.columns else counted
-    where = cluster.name_of(named) if "path" in frames.columns else sql.lit(None).cast("string")
-    _write_table(counted.withColumn("cluster", where), "timestamp" if "timestamp" in frames.columns else None, out)
-    return Counts(**seen.get, rows={})
+    return Counts(**counted.collect()[0].asDict(), rows={})
 
 
-def _history(history: cluster.History, out: str) -> dict[str, int]:
+def _history(history: cluster.History, tables: TableWriter) -> dict[str, int]:
     """Write the tables of the history by date and cluster; return their row counts."""
     # Computed before coalesce, with clusters in parallel; after coalesce, one task would process all clusters.
     counts = {row["table"]: row["count"] for row in history.all.groupBy("table").count().collect()}
     for name in ROWS:
         table = getattr(history, name).coalesce(1)
         when = next((field.name for field in table.schema if isinstance(field.dataType, TimestampType)), None)
-        _write_table(table, when, f"{out}/{name}", is_empty=not counts.get(name))
+        tables.write(name, _dated(table, when), is_empty=not counts.get(name))
     return {name: counts.get(name, 0) for name in ROWS}
 
 
-def _write_table(table: DataFrame, when: str | None, out: str, *, is_empty: bool = False) -> None:
-    """Write a table by the date of a column, and by cluster."""
-    table = table.withColumn(DATE, sql.lit(None).cast("date") if when is None else sql.to_date(when))
-    if is_empty:  # write a file without rows, so that readers find the columns
-        table.drop(DATE, "cluster").write.parquet(f"{out}/{NO_ROWS}")
-    else:
-        table.write.partitionBy(DATE, "cluster").parquet(out)
+def _dated(table: DataFrame, when: str | None) -> DataFrame:
+    """Add the date of a column."""
+    return table.withColumn(DATE, sql.lit(None).cast("date") if when is None else sql.to_date(when))
 
 
 def _notices(history: cluster.History, clusters: str | None) -> list[str]:

@@ -19,7 +19,7 @@ def engine_notices(spark: Any) -> list[str]:
     Args:
         spark: a session from `session`, after a job, so that executors are running.
     """
-    from pyspark.sql import is_remote
+    from pyspark.sql.utils import is_remote
 
     if is_remote():
         tasks = SERVER_PROBES

@@ -8,10 +8,10 @@ from collections.abc import Callable
 from typing import Any, Self
 
 from ..codecs.records import Record
-from .chaos_seeds import note_stop
 from .in_thread import RunningCluster
 from .kafka_base import INTERVAL, NOT_YET, KafkaBase, Text
 from .operations import Rule
+from .running_clusters import note_stop
 
 
 class AsyncKafka(KafkaBase):
@@ -45,10 +45,11 @@ class AsyncKafka(KafkaBase):
         and the test gets the exception, with a note that names the request.
         """
         running = self._running
+        if running is not None:
+            note_stop(self)
         self._running = None
         self._addresses = ()
         if running is not None:
-            note_stop(self._plan.chaos)
             await running.stop()
             self._report(running.control.failed())
 

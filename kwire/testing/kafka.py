@@ -8,10 +8,10 @@ from typing import Any, Self
 
 from ..codecs.records import Record
 from .as_process import AsProcess
-from .chaos_seeds import note_stop
 from .in_thread import Backend, InThread
 from .kafka_base import INTERVAL, NOT_YET, KafkaBase, Text
 from .operations import Rule
+from .running_clusters import note_stop
 
 
 class Kafka(KafkaBase):
@@ -75,10 +75,11 @@ class Kafka(KafkaBase):
         and the test gets the exception, with a note that names the request.
         """
         backend = self._backend
+        if backend is not None:
+            note_stop(self)
         self._backend = None
         self._addresses = ()
         if backend is not None:
-            note_stop(self._plan.chaos)
             backend.stop()
             self._report(backend.failed())
 

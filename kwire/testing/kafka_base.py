@@ -6,14 +6,16 @@ import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from inspect import signature
 from pathlib import Path
+from random import SystemRandom
 from typing import Any, Self
 
 from ..broker.groups.modern_group import GroupState
 from ..errors import suggestion
 from ..protocol.sasl.mechanisms import MECHANISMS
-from .chaos_seeds import note_start
 from .cluster_options import ClusterOptions, Tls, topics_of
 from .operations import Operations, Rule
+from .replay.recording import Recording
+from .running_clusters import note_start
 
 INTERVAL = 0.005  # seconds between two checks of a condition
 NOT_YET = "the condition does not hold in time"
@@ -66,7 +68,7 @@ class KafkaBase(Operations):
             replication_factor,
             topics_of(topics, partitions),
             auto_create_topics,
-            seed,
+            SystemRandom().randrange(1 << 31) if seed is None else seed,  # a recording names it
             rack_aware_fetch,
             *security,
             dict(configs or {}),
@@ -87,9 +89,36 @@ class KafkaBase(Operations):
         """Return the address of one broker."""
         return self.bootstrap_servers.split(",")[broker - 1]
 
+    @property
+    def chaos(self) -> int | None:
+        """The seed of lawful disturbances; None without."""
+        return self._plan.chaos
+
+    def make_recording(self, test: str = "") -> Recording:
+        """Return what the cluster was asked and what it answered, for `save_recording`.
+
+        Args:
+            test: the name of the test that failed.
+        """
+        return Recording.of(self._plan, self._do("recording"), self._do("capture"), test)
+
+    def save_recording(self, path: str | Path) -> None:
+        """Write what the cluster was asked and what it answered to one file, which `kwire replay` plays again.
+
+        The file has the frames, the operations of the test, the configuration and the seeds; no passwords. Only the
+        newest 64 MiB of frames are kept.
+
+        Args:
+            path: the file, a ZIP archive.
+
+        Raises:
+            OSError: the file cannot be written.
+        """
+        self.make_recording().write(path)
+
     def _begin(self, addresses: Sequence[Any]) -> None:
         self._addresses = addresses
-        note_start(self._plan.chaos)
+        note_start(self)
         for topic, partitions in self._plan.topics.items():
             self.create_topic(topic, partitions)
 

@@ -8,7 +8,8 @@ from typing import Any
 
 import pytest
 
-from kwire.arrow.read_options import NAMES, BadOption, Options, ReadOptions
+from kwire.arrow.read_keywords import ReadOptions
+from kwire.arrow.read_options import NAMES, BadOption, Options
 
 
 def test_names_are_those_of_sparks_readers_in_any_case() -> None:

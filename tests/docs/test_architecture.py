@@ -7,6 +7,7 @@ from importlib import import_module
 from importlib.util import find_spec
 from typing import Any
 
+from kwire.runtime import loggers
 from tests.cases import case_by_case
 from tests.conftest import ROOT
 from tests.docs.layers import MARKED, PAGE, picture
@@ -15,7 +16,7 @@ from tests.docs.pages import PAGES, text_of
 PACKAGE = ROOT / "kwire"
 # Extras, and what only an installed kwire has.
 OPTIONAL = ("kwire.spark", "kwire.arrow")
-LOGGERS = ("kwire.proxy",)  # whose names are no modules
+LOGGERS = {logger.name for logger in (loggers.BROKER, loggers.CLIENT, loggers.PROXY)}
 
 
 def test_the_picture_is_that_of_the_contract() -> None:

@@ -21,6 +21,7 @@ SETTINGS = {
     "spark.sql.shuffle.partitions": "2",
     "spark.default.parallelism": "2",
     "spark.sql.session.timeZone": "UTC",
+    "spark.sql.parquet.outputTimestampType": "TIMESTAMP_MICROS",  # INT96 has no time zone
     "spark.python.unix.domain.socket.enabled": "true",
     "spark.log.level": "OFF",  # what fails on purpose would print a page
 }

@@ -14,8 +14,8 @@ from typing import Any
 import pytest
 
 from kwire.cluster import ROWS
-from kwire.spark.lake import MANIFEST, STAGING, GrownFiles, Lake
-from kwire.spark.lake_files import identify_file
+from kwire.spark.lakes.lake import MANIFEST, STAGING, GrownFiles, Lake
+from kwire.spark.lakes.lake_files import identify_file
 from kwire.spark.session import JobFailed
 from tests.arrow.captures import FRAMES, PCAP, rows_of
 from tests.conftest import ROOT
@@ -62,22 +62,24 @@ def test_a_lake_is_the_same_wherever_a_commit_ends(tmp_path: Path, overwrite: bo
         number += 1
         out = tmp_path / f"{number}"
         lake = Lake(str(out))
-        first, place = lake.stage(sources[:1])
-        staged(out, "a", first, place)
-        lake.commit(first, place, sources[:1])
-        run, place = lake.stage(sources[1:], overwrite=overwrite)
-        staged(out, "b", run, place)
+        first = lake.new_run(sources[:1])
+        place = lake.place_of(first)
+        staged(out, "a", first.name, place)
+        lake.commit(first, place)
+        run = lake.new_run(sources[1:], overwrite=overwrite)
+        place = lake.place_of(run)
+        staged(out, "b", run.name, place)
         crashing: Any = Lake(str(out))
         crashing._store = Crashing(crashing._store, number)
         try:
-            crashing.commit(run, place, sources[1:], overwrite=overwrite)
+            crashing.commit(run, place)
         except Crash:
             crashes += 1
         lake.recover()
         if lake.new(sources[1:]):  # nothing was decided
-            assert files_of(out) == expected_files({first: "a"})
+            assert files_of(out) == expected_files({first.name: "a"})
         else:
-            assert files_of(out) == expected_files({run: "b"} if overwrite else {first: "a", run: "b"})
+            assert files_of(out) == expected_files({run.name: "b"} if overwrite else {first.name: "a", run.name: "b"})
     assert crashes > 10
 
 
@@ -94,9 +96,10 @@ def test_files_are_identified_by_their_content(tmp_path: Path) -> None:
     path = tmp_path / "a.pcap"
     path.write_bytes(PCAP.read_bytes())
     source = identify_file(str(path), path.stat().st_size)
-    run, place = lake.stage([source])
-    staged(tmp_path / "lake", "a", run, place)
-    lake.commit(run, place, [source])
+    run = lake.new_run([source])
+    place = lake.place_of(run)
+    staged(tmp_path / "lake", "a", run.name, place)
+    lake.commit(run, place)
     renamed = path.rename(tmp_path / "b.pcap")
     assert lake.new([identify_file(str(renamed), renamed.stat().st_size)]) == []
     path.write_bytes(PCAP.read_bytes() + PCAP.read_bytes()[24:])
@@ -106,9 +109,9 @@ def test_files_are_identified_by_their_content(tmp_path: Path) -> None:
 
 def test_a_run_that_is_somewhere_else_is_named(tmp_path: Path) -> None:
     lake = Lake(str(tmp_path / "lake"))
-    run, place = lake.stage([])
+    run = lake.new_run([])
     with pytest.raises(JobFailed, match="is not seen from here; name the folder by its URI"):
-        lake.commit(run, place, [])
+        lake.commit(run, lake.place_of(run))
 
 
 def rows_in(spark: Any, lake: Path) -> dict[str, list[str]]:

@@ -9,9 +9,11 @@ from typing import Any
 
 import pytest
 
+from kwire.arrow.find_files import find_files
+from kwire.arrow.ranges.packet_scan import scan
 from kwire.arrow.read_options import BadOption, Options
 from kwire.spark import read_captures
-from kwire.spark.captures import PacketSourceReader, windows_in
+from kwire.spark.captures import divide_ranges, plan_reading
 from tests.arrow.captures import FRAMES, PCAP, rows_of, write
 from tests.arrow.pieces import content, cut_at_bytes, cut_at_packets, decoded
 from tests.arrow.ranges.test_connection_windows import connection, head
@@ -36,21 +38,45 @@ def test_pieces_of_a_capture_are_that_capture(spark: Any, tmp_path: Path) -> Non
     assert len({row["path"] for row in rows}) > 10
 
 
-def test_long_connections_are_decoded_by_several_tasks(spark: Any, tmp_path: Path) -> None:
+def test_a_capture_of_one_sniffer_is_read_in_ranges(spark: Any, tmp_path: Path) -> None:
+    records = connection(random.Random(3), 200).records
+    size = -(-len(records) // 5)
+    for number in range(5):
+        write(tmp_path, head() + b"".join(records[number * size : (number + 1) * size]), f"{number}.pcap")
+    whole = write(tmp_path, head() + b"".join(records), "whole")
+    given = {"maxPartitionBytes": str(whole.stat().st_size // 10), "openCostInBytes": "0"}
+    plan = plan_reading(spark, [str(tmp_path / "*.pcap")], Options.parse(given))
+    assert [[file.path[-6:] for file in capture.files] for capture in plan.captures] == [
+        [f"{number}.pcap" for number in range(5)]
+    ]
+    rows = staged(spark, tmp_path / "*.pcap", **given)
+    assert content(rows) == content(rows_of(whole, body="raw"))
+
+
+def overlapping(folder: Path) -> list[Path]:
+    """Write two captures of the same long connection by two sniffers."""
+    data = head() + b"".join(connection(random.Random(3), 200).records)
+    return [write(folder, data, name) for name in ("1.pcap", "2.pcap")]
+
+
+def test_long_connections_are_decoded_by_several_tasks_of_many(
+    spark: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("kwire.spark.captures.FASTER", 0)  # as if there were more cores than one task can serve
     path = write(tmp_path, head() + b"".join(connection(random.Random(3), 200).records))
     given = {"maxPartitionBytes": str(path.stat().st_size // 5), "openCostInBytes": "0"}
-    windows = windows_in(spark, [str(path)], {**given, "longConnections": "true"})
-    assert windows.count > 2
+    plan = plan_reading(spark, [str(path)], Options.parse({**given, "longConnections": "true"}))
+    assert (plan.windows.count > 2, plan.captures) == (True, [])
     rows = staged(spark, path, long_connections=True, **given)
     assert content(rows) == content(rows_of(path, body="raw"))
 
 
-@needs_shared
-def test_connections_are_spread_over_partitions(spark: Any) -> None:
-    found = read_captures(spark, str(WHOLE), partitions=3, body="none", minPartitions=4)
+def test_connections_of_several_sniffers_are_spread_over_partitions(spark: Any, tmp_path: Path) -> None:
+    path, _ = overlapping(tmp_path)
+    found = read_captures(spark, str(tmp_path), partitions=3, body="none", minPartitions=4)
     assert found.rdd.getNumPartitions() == 3 if hasattr(found, "rdd") else True
     assert Counter(found.select("api_name").toArrow()["api_name"].to_pylist()) == Counter(
-        row["api_name"] for row in rows_of(WHOLE, body="none")
+        row["api_name"] for row in rows_of(path, body="none")
     )
 
 
@@ -82,8 +108,9 @@ def test_pieces_on_an_object_store(tmp_path: Path, monkeypatch: pytest.MonkeyPat
             for number, cut in enumerate(cuts):
                 for piece in cut(WHOLE, tmp_path / f"{number}", 20):
                     store.put(f"taps/{number}/{piece.name}", piece.read_bytes())
-                reader = PacketSourceReader(Options(max_partition_bytes=5000), [f"s3a://taps/{number}"])
-                batches = [batch for part in reader.partitions() for batch in reader.read(part)]
+                options = Options(max_partition_bytes=5000)
+                tasks = divide_ranges(find_files([f"s3a://taps/{number}"], options), options, 5000)
+                batches = [batch for splits in tasks for split in splits for batch in scan(split, options)]
                 rows = decoded(batches, body="raw")
                 assert content(rows) == content(rows_of(WHOLE, body="raw"))
                 assert {row["capture"] for row in rows} == {f"s3a://taps/{number}"}
@@ -95,8 +122,9 @@ def test_planning_reads_no_byte(tmp_path: Path) -> None:
     for number in range(3):
         with (tmp_path / f"{number}.pcap").open("wb") as file:
             file.truncate(1 << 40)
-    parts = PacketSourceReader(Options(max_partition_bytes=1 << 30), [str(tmp_path)]).partitions()
-    assert len(parts) == 3 * 1024
+    options = Options(max_partition_bytes=1 << 30)
+    tasks = divide_ranges(find_files([str(tmp_path)], options), options, 1 << 30)
+    assert len(tasks) == 3 * 1024
 
 
 def test_options_are_checked_at_once(spark: Any) -> None:

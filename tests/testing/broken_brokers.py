@@ -65,10 +65,9 @@ def _accept_all_sequences(check: Any) -> Any:
     return broken
 
 
-def _keep_the_epoch(bump: Any) -> Any:
-    def broken(self: Any, one: Any) -> None:
-        if one.producer_id < 0:
-            bump(self, one)
+def _keep_the_epoch(bumped: Any) -> Any:
+    def broken(self: Any, one: Any) -> Any:
+        return bumped(self, one) if one.producer_id < 0 else one.epochs
 
     return broken
 
@@ -161,7 +160,7 @@ BUGS = (
     Bug(
         "a predecessor is not fenced",
         TransactionCoordinator,
-        "_bump",
+        "_bumped",
         _keep_the_epoch,
         ("fenced producers write nothing", "one marker ends a transaction"),
     ),

@@ -14,7 +14,7 @@ from kwire.testing.simulation import Acknowledged, PlannedFault, Schedule, Viola
 from kwire.testing.simulation.checkers.invariants import check_history
 from kwire.testing.simulation.checkers.records import check_fencing
 from kwire.testing.simulation.checkers.violation import HistoryFacts
-from kwire.testing.simulation.history import FinalLog, ProducerBegun, TopicPartition
+from kwire.testing.simulation.history import Fault, FinalLog, ProducerBegun, TopicPartition
 from kwire.testing.simulation.shrinking import minimize
 from tests import seeds
 from tests.testing.broken_brokers import BUGS, Bug
@@ -44,6 +44,35 @@ def test_brokers_keep_their_promises() -> None:
 def test_brokers_keep_their_promises_in_many_histories() -> None:
     for seed in fresh("many simulations", 150 * seeds.TRIES):
         simulated(seed, steps=16)
+
+
+def test_brokers_keep_their_promises_under_lawful_chaos() -> None:
+    for seed in fresh("simulation with chaos", 4 * seeds.TRIES):
+        simulated(seed, has_chaos=True)
+
+
+@pytest.mark.ci
+def test_brokers_keep_their_promises_in_many_histories_with_chaos() -> None:
+    for seed in fresh("many simulations with chaos", 100 * seeds.TRIES):
+        simulated(seed, steps=16, has_chaos=True)
+
+
+def test_chaos_meets_all_clients_until_the_faults_end() -> None:
+    kinds = {"moves to broker", "closes before", "closes after", "throttled", "COORDINATOR", "metadata"}
+    missing = set(kinds)
+    for seed in range(7):
+        result = testing.simulate(seed, steps=0, has_chaos=True)
+        result.check()
+        ended = next(event.time for event in result.history.of(Fault) if event.text == "all faults have ended")
+        disturbed = [event for event in result.history.of(Fault) if " of '" in event.text]
+        assert all(event.time <= ended for event in disturbed)
+        clients = {event.text.split("'")[1] for event in disturbed}
+        assert clients == {plan.name for plan in result.schedule.clients}
+        missing -= {kind for kind in kinds for event in disturbed if kind in event.text}
+    assert not missing
+    replayed = testing.simulate(schedule=result.schedule.to_json())
+    assert str(replayed.history) == str(result.history)
+    assert not any(" of '" in one.text for one in testing.simulate(7, steps=0).history.of(Fault))
 
 
 def test_the_same_seed_gives_the_same_history_in_each_process() -> None:
@@ -180,6 +209,29 @@ MENDED = {
         '{"seed":668897878765,"seconds":4.3,"clients":[["classic-1","classic",0]],"faults":[[0.34,"lose",1.78'
         ',0,"",0.3],[0.72,"lose",1.9,0,"",0.3],[1.28,"isolate",0.7,1,"",0.0],[2.76,"lose",2.0,0,"",0.1]],"is_'
         'unclean":false}'
+    ),
+    "a request to join a share group arrived late, and nobody received its assignment": (
+        '{"seed":375,"seconds":6.5,"clients":[["idempotent-1","idempotent",0],["transactional-1","transaction'
+        'al",0],["transactional-2","transactional",0],["share-1","share",1]],"faults":[[1.82,"lose",1.15,0,""'
+        ',0.1],[2.18,"stop",0.89,2,"",0.0],[2.87,"disconnect",2.17,1,"",0.0],[3.68,"disconnect",1.43,1,"",0.0'
+        '],[3.83,"stop",0.83,1,"",0.0],[4.04,"lose",2.55,0,"",0.3],[4.3,"leave",1.3,3,"",0.0]],"is_unclean":f'
+        'alse,"has_chaos":true}'
+    ),
+    "the state of a share group was not read yet, and its records were delivered again": (
+        '{"seed":110764792,"seconds":5.4,"clients":[["idempotent-1","idempotent",0],["transactional-1","trans'
+        'actional",0],["share-1","share",1]],"faults":[[1.26,"shrink-isr",1.87,0,"__share_group_state",3.0],['
+        '1.77,"isolate",2.7,2,"",0.0],[1.88,"stop",1.64,1,"",0.0],[3.66,"fail-disk",2.6,1,"",0.0],[4.72,"rest'
+        'art",0.53,2,"",0.0]],"is_unclean":false}'
+    ),
+    "a partition was added to a transaction whose log could not be written": (
+        '{"seed":6273,"seconds":4.1,"clients":[["transactional-1","transactional",1]],"faults":[[0.45,"lose",'
+        '1.81,0,"",0.3],[0.57,"disconnect",0.94,2,"",0.0],[1.08,"fail-disk",2.65,3,"",0.0],[3.6,"fail-disk",2'
+        '.33,2,"",0.0],[3.62,"isolate",1.3,1,"",0.0],[3.99,"restart",0.76,1,"",0.0]],"is_unclean":false}'
+    ),
+    "a member waited for an answer that was lost, and the simulation ended": (
+        '{"seed":6620,"seconds":7.2,"clients":[["idempotent-2","idempotent",0],["classic-1","classic",1]],"fa'
+        'ults":[[1.4,"move-leader",1.56,0,"__consumer_offsets",2.0],[1.78,"isolate",1.14,3,"",0.0],[3.82,"res'
+        'tart",2.71,1,"",0.0],[6.0,"delay",2.42,0,"",0.5]],"is_unclean":false,"has_chaos":true}'
     ),
 }
 

@@ -18,6 +18,7 @@ def main() -> int:
     parser.add_argument("--seed", type=int, help="the seed of the first history; by default a new one")
     parser.add_argument("--steps", type=int, default=12, help="faults in each history (default: 12)")
     parser.add_argument("--most", type=int, help="how many histories at most")
+    parser.add_argument("--chaos", action="store_true", help="disturb requests lawfully, too")
     options = parser.parse_args()
     first = SystemRandom().randrange(10**9) if options.seed is None else options.seed
     print(f"simulating from seed {first}, {options.steps} faults each", flush=True)
@@ -25,7 +26,7 @@ def main() -> int:
     ends, used = time.monotonic() + options.minutes * 60, time.process_time()
     count, failing = 0, []
     while time.monotonic() < ends and count != options.most:
-        result = testing.simulate(first + count, steps=options.steps)
+        result = testing.simulate(first + count, steps=options.steps, has_chaos=options.chaos)
         count += 1
         if result.violations:
             failing.append(result.schedule.seed)

@@ -22,6 +22,7 @@ OPTIONS = {
     "apis": ",".join((*MESSAGES, ENVELOPE)),
     "body": "raw",
     "zookeeper": "true",
+    "maskSecrets": "false",  # masked records could not be read
     "columns": "path,offset,timestamp,connection,direction,api_name,api_version,correlation_id,message",
 }
 COLUMNS = ("timestamp", "connection", "direction", "api_name", "api_version", "correlation_id", "message", "path")

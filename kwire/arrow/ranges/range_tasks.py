@@ -63,14 +63,26 @@ def plan_tasks(
         if not file.size:
             continue
         if workers > 1 and file.size > size and is_divisible(file.path, reading.options):
-            try:
-                extractor = FrameExtractor(file.path, reading.catalog, zookeeper=reading.options.zookeeper)
-                for part in find_ranges(file.path, extractor, RangePairing(reading.apis), size):
-                    yield PoolTask(read_range, (reading.options, chosen, part))
-                continue
-            except DumpError:
-                pass  # nothing in it can be read, and no range had rows: it is reported as a whole
-        yield PoolTask(read_file, (reading.options, chosen, file.path))
+            for part in divide_capture([file.path], reading, size):
+                function = read_range if isinstance(part, CaptureRange) else read_file
+                yield PoolTask(function, (reading.options, chosen, part))
+        else:
+            yield PoolTask(read_file, (reading.options, chosen, InputSplit(file.path)))
+
+
+def divide_capture(paths: Sequence[str], reading: BatchReader, size: int) -> Iterator[CaptureRange | InputSplit]:
+    """Yield the ranges of a capture as soon as their states are known; whole files if nothing in them can be read.
+
+    Args:
+        paths: the files of the capture in order of time, see `find_ranges`.
+        reading: the columns and options of the read.
+        size: the size of a range in bytes.
+    """
+    extractor = FrameExtractor(paths[0], reading.catalog, zookeeper=reading.options.zookeeper)
+    try:
+        yield from find_ranges(paths, extractor, RangePairing(reading.apis), size)
+    except DumpError:  # no range has rows: the files are reported
+        yield from map(InputSplit, paths)
 
 
 def is_divisible(path: str, options: Options) -> bool:
@@ -90,10 +102,10 @@ def read_range(options: Options, chosen: RowChoice, part: CaptureRange, file: Bi
     _write(reading.schema, chosen, reading.read_range(part), file)
 
 
-def read_file(options: Options, chosen: RowChoice, path: str, file: BinaryIO) -> None:
+def read_file(options: Options, chosen: RowChoice, split: InputSplit, file: BinaryIO) -> None:
     """Write the rows of a file as a stream of Arrow."""
     reading = BatchReader(options)
-    _write(reading.schema, chosen, reading.read([InputSplit(path)]), file)
+    _write(reading.schema, chosen, reading.read([split]), file)
 
 
 def _write(schema: Any, chosen: RowChoice, batches: Iterator[Any], file: BinaryIO) -> None:

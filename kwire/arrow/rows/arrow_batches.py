@@ -19,6 +19,7 @@ from ...protocol.headers.apis import Api
 from ...runtime.caches import once_attribute
 from ..read_options import DROPMALFORMED, FAILFAST, Options
 from .frame_rows import RowEndpoints
+from .masked_rows import RowMasking
 from .message_column import Bodies
 from .row_faults import HARMLESS, MalformedFrame, RowFault
 from .row_schema import CONNECTION, CORRUPT, ERROR, ERROR_NAME, FILE, MESSAGE, METADATA, TYPES
@@ -36,14 +37,18 @@ class RowBatchBuilder:
         columns: the names of the selected columns, in order.
         bodies: the builder of the column `message`; None if it is not selected.
         options: the mode for malformed frames, and the limits of a batch; a single row may be larger.
+        masking: masks the secrets of rows; None to leave them as they are.
 
     Attributes:
         rows: the list to append rows to.
         schema: the schema of the batches.
     """
 
-    def __init__(self, columns: Sequence[str], bodies: Bodies | None, options: Options) -> None:
+    def __init__(
+        self, columns: Sequence[str], bodies: Bodies | None, options: Options, masking: RowMasking | None = None
+    ) -> None:
         self.bodies: Bodies | None = bodies
+        self._masking = masking
         self.mode: str = options.mode
         self.max_rows: int = options.max_records_per_batch
         self.max_bytes: int = options.max_bytes_per_batch
@@ -51,7 +56,7 @@ class RowBatchBuilder:
         self._columns = [CORRUPT if name == corrupt else name for name in columns]
         types = [bodies.type if name == MESSAGE and bodies else TYPES[name] for name in self._columns]
         self.schema: Any = pa.schema(list(zip(columns, types, strict=True)))
-        self.rows: FrameRows = FrameRows(keeps_bytes=bodies is not None)
+        self.rows: FrameRows = FrameRows(keeps_bytes=bodies is not None or masking is not None)
         self._files: list[tuple[int, str]] = []  # the index of the first row of each file
         self._metadata: dict[str, dict[str, Any]] = {}  # the metadata of each file, if the column is selected
 
@@ -83,6 +88,8 @@ class RowBatchBuilder:
     def _batches(self, rows: FrameRows, files: list[tuple[int, str]]) -> Iterator[Any]:
         faults = rows.faults()
         message = self.bodies.column(list(rows), faults) if self.bodies else None
+        if self._masking is not None:
+            rows = self._masking.mask_rows(rows, faults)
         if self.mode == FAILFAST and faults:
             self._refuse(rows, files, faults)
         shared = _Shared(rows, faults, files)

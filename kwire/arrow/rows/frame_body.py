@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from ...codecs.message_codec import Codec
 from ...errors import DefaultTag
-from ...protocol import Frame, Undecodable
+from ...protocol import Frame, Request, Response, Result, Undecodable
 from ...protocol.frame_parser import FrameParser
 from ...protocol.headers.api_versions_downgrade import may_be_downgraded
 from ...protocol.headers.apis import Api
@@ -21,19 +22,37 @@ class DecodedBody(NamedTuple):
     fault: RowFault | None
 
 
-def read_carefully(data: bytes, api: Api, asked: bool | None) -> DecodedBody:
-    """Decode one frame on the reference path; never raise for invalid bytes."""
+def leave_unmasked(result: Result) -> Result:
+    """Return a result as it is."""
+    return result
+
+
+def read_carefully(
+    data: bytes, api: Api, asked: bool | None, masker: Callable[[Result], Result] = leave_unmasked
+) -> DecodedBody:
+    """Decode one frame on the reference path; never raise for invalid bytes.
+
+    Args:
+        data: the frame, with its size field.
+        api: the api and version of the frame, which are known.
+        asked: whether it is a request; None for a bare message.
+        masker: masks the secrets of the result.
+    """
+    result = masker(parse_alone(data, api, asked))
+    if not isinstance(result, Request | Response):
+        return DecodedBody(None, None, fault_of(result.error) if isinstance(result, Undecodable) else None)
+    faults = [fault for fault in result.faults if not isinstance(fault, DefaultTag)]
+    return DecodedBody(result.codec, result.message, fault_of(faults[0]) if faults else None)
+
+
+def parse_alone(data: bytes, api: Api, asked: bool | None) -> Result:
+    """Parse one frame of a known api on the reference path, without the state of a connection."""
     codec = api.codec(asked)
     assert codec is not None
     reading = FrameParser(Frame(data, bare=api.bare), api.catalog, salvage=True, trace=False)
     if api.bare:
-        result: Any = reading.body(codec)
-    else:
-        result = reading.request(codec) if asked else reading.response(codec)
-    if isinstance(result, Undecodable):
-        return DecodedBody(None, None, fault_of(result.error))
-    faults = [fault for fault in result.faults if not isinstance(fault, DefaultTag)]
-    return DecodedBody(result.codec, result.message, fault_of(faults[0]) if faults else None)
+        return reading.body(codec)
+    return reading.request(codec) if asked else reading.response(codec)
 
 
 def body_start(data: bytes, api: Api, asked: bool | None) -> int:

@@ -256,7 +256,7 @@ class Pairing:
     ) -> None:
         """Process a truncated frame, a token, a frame that is neither request nor response, or a fragment."""
         if error is not None and not isinstance(error, CutShort):
-            self.sink((*place, asked, None, None, None, fault_of(error)))
+            self.sink((*place, asked, None, None, None, _fault_on(connection, error)))
         elif header.problem == "token":
             self.sink((*place, header.is_request, None, None, None, None))
         elif header.problem:
@@ -267,7 +267,7 @@ class Pairing:
             assert call is not None
             is_request = header.is_request if asked is None else asked
             if call.api.asks if is_request else call.api.answers:
-                fault = None if cut is None else fault_of(cut)
+                fault = None if cut is None else _fault_on(connection, cut)
                 self.sink((*place, is_request, call.api, header.correlation_id, call.client_id, fault))
 
     def _neither(
@@ -277,9 +277,16 @@ class Pairing:
         frame, cut = Frame(place[1], Source(direction=DIRECTIONS[asked]), fault=fault), fault or cut_short(place[1])
         read: Any = explain_unread(FrameParser(frame, self.apis.catalog, salvage=True, trace=False), connection, header)
         error = getattr(read, "error", None) or connection.unexpected(int.from_bytes(place[1][4:8], "big", signed=True))
-        why = fault_of(cut if cut is not None and isinstance(error, Truncated | UnexpectedResponse) else error)
+        error = cut if cut is not None and isinstance(error, Truncated | UnexpectedResponse) else error
+        why = _fault_on(connection, error)
         asks, api, number, client = asked, None, None, None
         if (header := read.header) is not None:
             asks, api = True, self.apis.unknown(header.request_api_key, header.request_api_version)
             number, client = header.correlation_id, header.client_id
         self.sink((*place, asks, api, number, client, why))
+
+
+def _fault_on(connection: Connection, error: DecodeError) -> RowFault | None:
+    """Return the fault of a row; it is private while the connection authenticates."""
+    fault = fault_of(error)
+    return fault._replace(is_private=True) if fault is not None and connection.authenticating else fault

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import pairwise
+from operator import itemgetter
 from typing import Any
 
 import msgspec
@@ -16,9 +17,11 @@ from ...codecs.columns.column_reader import Columns
 from ...codecs.columns.read_columns import arrow_schema
 from ...errors import DecodeError, EncodeError
 from ...protocol.headers.apis import Api
+from ...redact.masking import mask
 from ...schema.catalog import Catalog
-from .frame_body import body_start, read_carefully
+from .frame_body import body_start, leave_unmasked, read_carefully
 from .frame_rows import Row
+from .masked_rows import mask_and_fill, may_hold_secrets
 from .row_faults import RowFault, fault_of
 
 BODY = "body_index"
@@ -48,19 +51,35 @@ class Bodies(ABC):
 
 
 class RawBodies(Bodies):
-    """Complete frames with size and header, not decoded."""
+    """Complete frames with size and header, not decoded.
+
+    Args:
+        mask_frame: returns the bytes of a row without its secrets; None to leave them as they are.
+    """
 
     type: Any = pa.binary()
 
+    def __init__(self, mask_frame: Callable[[Row], bytes] | None = None) -> None:
+        self._mask_frame = mask_frame
+
     def column(self, rows: Sequence[Row], faults: dict[int, RowFault]) -> Any:
         """Return all frames, and null for fragments."""
-        return pa.array([row[1] if row[8] is None else None for row in rows], self.type)
+        whole = self._mask_frame or itemgetter(1)
+        return pa.array([whole(row) if row[8] is None else None for row in rows], self.type)
 
 
 class JsonBodies(Bodies):
-    """Bodies in Kafka's JSON form, as text."""
+    """Bodies in Kafka's JSON form, as text.
+
+    Args:
+        are_masked: whether secrets are masked, as in the output of `kwire decode --jsonl`.
+    """
 
     type: Any = pa.string()
+
+    def __init__(self, *, are_masked: bool = False) -> None:
+        self._are_masked = are_masked
+        self._masker = mask if are_masked else leave_unmasked
 
     def column(self, rows: Sequence[Row], faults: dict[int, RowFault]) -> Any:
         """Return the JSON texts."""
@@ -70,17 +89,19 @@ class JsonBodies(Bodies):
             if codec is None or api is None:
                 texts.append(None)
                 continue
-            start = body_start(data, api, asked)
+            is_quick = not (self._are_masked and may_hold_secrets(codec, data))
+            start = body_start(data, api, asked) if is_quick else -1
             text = codec.json_text(data, start) if start >= 0 else None
-            texts.append(_carefully(data, api, asked, index, faults) if text is None else text)
+            texts.append(self._carefully(data, api, asked, index, faults) if text is None else text)
         return pa.array(texts, self.type)
 
-
-def _carefully(data: bytes, api: Api, asked: bool | None, index: int, faults: dict[int, RowFault]) -> str | None:
-    codec, message, fault = read_carefully(data, api, asked)
-    if fault is not None:
-        faults[index] = fault
-    return None if codec is None else msgspec.json.encode(codec.jsonable(message)).decode()
+    def _carefully(
+        self, data: bytes, api: Api, asked: bool | None, index: int, faults: dict[int, RowFault]
+    ) -> str | None:
+        codec, message, fault = read_carefully(data, api, asked, self._masker)
+        if fault is not None:
+            faults[index] = fault
+        return None if codec is None else msgspec.json.encode(codec.jsonable(message)).decode()
 
 
 class _Quick(Columns):
@@ -98,12 +119,15 @@ class StructBodies(Bodies):
         name: the name of the message.
         fields: the fields to include, in this order, with dots for fields of structs; None means all.
         catalog: the specs.
+        are_masked: whether a text with its size stands for each secret.
 
     Attributes:
         type: the type of the column. Fields that do not exist in a version are null.
     """
 
-    def __init__(self, name: str, fields: Sequence[str] | None, catalog: Catalog) -> None:
+    def __init__(self, name: str, fields: Sequence[str] | None, catalog: Catalog, *, are_masked: bool = False) -> None:
+        self._are_masked = are_masked
+        self._masker = mask_and_fill if are_masked else leave_unmasked
         self.name: str = name
         self.catalog: Catalog = catalog
         schema = arrow_schema(name, columns=fields, catalog=catalog)
@@ -137,7 +161,8 @@ class StructBodies(Bodies):
             codec = api.codec(asked) if api is not None and fault is None else None
             if api is None or codec is None or codec.name != self.name:
                 continue
-            start = body_start(data, api, asked)
+            is_quick = not (self._are_masked and may_hold_secrets(codec, data))
+            start = body_start(data, api, asked) if is_quick else -1
             if start < 0:
                 careful.append(index)
                 continue
@@ -149,7 +174,7 @@ class StructBodies(Bodies):
     def _carefully(self, row: Row, index: int, groups: Groups, faults: dict[int, RowFault]) -> None:
         """Decode a frame on the reference path; encode the decoded part again for its group."""
         assert row[5] is not None
-        codec, message, fault = read_carefully(row[1], row[5], row[4])
+        codec, message, fault = read_carefully(row[1], row[5], row[4], self._masker)
         if fault is not None:
             faults[index] = fault
         if codec is None:

@@ -48,7 +48,8 @@ class MalformedFrame(KwireError):
 class RowFault(NamedTuple):
     """A value of the column `_error`; `position` is in bytes from the start of the frame.
 
-    `bytes` is the number of bytes that the fault represents, if some are unavailable.
+    `bytes` is the number of bytes that the fault represents, if some are unavailable; `is_private` is true while the
+    connection authenticates, as in `Undecodable`.
     """
 
     code: str
@@ -56,6 +57,7 @@ class RowFault(NamedTuple):
     field: str | None
     position: int | None
     bytes: int | None = None
+    is_private: bool = False
 
 
 def fault_of(error: DecodeError) -> RowFault | None:

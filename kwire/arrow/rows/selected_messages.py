@@ -10,6 +10,7 @@ import pyarrow as pa
 from ...protocol.headers.apis import Api
 from ...schema.catalog import Catalog
 from ..read_options import JSON, STRUCT, BadOption, Options
+from .masked_rows import RowMasking
 from .message_column import Bodies, JsonBodies, ProjectedBodies, RawBodies, RequestOrResponseBodies, StructBodies
 from .row_schema import MESSAGE
 
@@ -47,7 +48,9 @@ def bodies_for(options: Options, catalog: Catalog, schema: Any = None) -> Bodies
     field = None if schema is None else schema.field(MESSAGE)
     if options.body == STRUCT:
         return _structs(options, catalog, field)
-    bodies: Bodies = JsonBodies() if options.body == JSON else RawBodies()
+    are_masked = options.mask_secrets
+    raw = RawBodies(RowMasking(catalog).mask_frame if are_masked else None)
+    bodies: Bodies = JsonBodies(are_masked=are_masked) if options.body == JSON else raw
     if field is not None and field.type != bodies.type:
         hint = "body=struct is for structs, body=raw for binary, body=json for text"
         raise BadOption("body", options.body, f"message is {bodies.type} then, not {field.type}", hint)
@@ -61,12 +64,13 @@ def _structs(options: Options, catalog: Catalog, field: Any) -> Bodies:
         hint = "apis=MetadataResponse, or apis=Metadata for its requests and responses in one struct"
         raise BadOption("body", STRUCT, "a struct is of one api: name it in the option apis", hint)
     if len(messages) == 1:
-        return _projected(StructBodies(messages[0], _dotted(field and field.type), catalog), field)
+        structs = StructBodies(messages[0], _dotted(field and field.type), catalog, are_masked=options.mask_secrets)
+        return _projected(structs, field)
     parts = {catalog.spec(name).type: name for name in messages}
     inner = {part: None if field is None else _inner(field.type, part) for part in parts}
     both = RequestOrResponseBodies(
         {
-            part: StructBodies(name, _dotted(inner[part]), catalog)
+            part: StructBodies(name, _dotted(inner[part]), catalog, are_masked=options.mask_secrets)
             for part, name in parts.items()
             if field is None or inner[part] is not None
         }

@@ -31,6 +31,7 @@ from ..node import LogDir, Node
 from .frame_recorder import FrameRecorder
 from .network import Network
 from .operation_arguments import check_arguments
+from .operation_journal import OperationJournal, PerformedOperation
 from .server_state import Note
 from .socket_server import SocketServer
 
@@ -40,7 +41,7 @@ OPERATIONS = frozenset(
     "add_rule remove_rule clear_rules hits stop_broker start_broker set_network isolate_broker rejoin_broker"
     " kill_connections disturbances create_topic delete_topic move_leader shrink_isr expand_isr partition log_dirs"
     " fail_log_dir fill_log_dir heal_log_dir advance group_state coordinator committed notes failures produce records"
-    " frames capture forget_frames".split()
+    " frames capture recording forget_frames".split()
 )
 DIRECTIONS: dict[str | None, Any] = {None: object, "request": Request, "response": Response}
 
@@ -58,6 +59,7 @@ class Control:
         self._cluster = serving.cluster
         self._noted = noted
         self._rules: dict[int, FaultRule] = {}
+        self._journal = OperationJournal()
 
     @classmethod
     def of(
@@ -100,6 +102,9 @@ class Control:
             raise ValueError(f"there is no operation {operation!r}; operations are {', '.join(sorted(OPERATIONS))}")
         method = getattr(self, operation)
         check_arguments(method, arguments)
+        members = tuple(sorted(self.serving.connected_members())) if operation == "advance" else ()
+        position, now = self.serving.recorded.added, self.serving.wall_ms() / 1000
+        self._journal.add(PerformedOperation(position, now, operation, arguments, members))
         return method(**arguments)
 
     # Rules
@@ -372,6 +377,18 @@ class Control:
             writer.write(frame)
         writer.close()
         return stream.getvalue()
+
+    def recording(self) -> dict[str, Any]:
+        """Return what is needed to play the requests again: operations with their places among the frames, the number
+        of frames before the first one in `capture`, and the ports of the brokers."""
+        nodes = self._cluster.controller.nodes
+        versions = {name: api.last for name, api in self._cluster.table.items()}
+        return {
+            "operations": self._journal.rows(versions),
+            "missing": self.serving.recorded.missing,
+            "redacted": self.serving.recorded.has_secrets,
+            "ports": {str(node_id): node.port for node_id, node in nodes.items()},
+        }
 
     def forget_frames(self) -> None:
         """Discard the frames so far."""

@@ -24,6 +24,7 @@ class FrameRecorder:
         is_on: whether frames are kept.
         has_secrets: whether frames carry passwords or equivalent secrets.
         left_out: how many frames were discarded to make room for newer frames.
+        added: how many frames there were, those that are discarded or forgotten included.
 
     >>> recorder = FrameRecorder(most=20)
     >>> for number in range(3):
@@ -37,16 +38,23 @@ class FrameRecorder:
         self.is_on: bool = most > 0
         self.has_secrets: bool = False
         self.left_out: int = 0
+        self.added: int = 0
         self._size = 0
         self._frames: deque[Frame] = deque()
 
     def add(self, data: bytes, source: Source) -> None:
         """Keep a frame, and discard the oldest frames to make room for it."""
         self._frames.append(Frame(data, source))
+        self.added += 1
         self._size += len(data)
         while self._size > self.most:
             self._size -= len(self._frames.popleft().data)
             self.left_out += 1
+
+    @property
+    def missing(self) -> int:
+        """How many frames there were before the oldest one that is kept."""
+        return self.added - len(self._frames)
 
     def frames(self) -> Iterator[Frame]:
         """Return the frames, the oldest first, without secrets."""

@@ -105,6 +105,10 @@ class ServerState:
         """Return the time of day by the cluster's clock, in milliseconds since 1970."""
         return int((time.time() + self._skew) * 1000)
 
+    def connected_members(self) -> set[str]:
+        """Return the ids of group members with an open connection."""
+        return {member for client in self._clients for member in client.member_ids}
+
     def advance(self, seconds: float, *, keep_connected: bool) -> None:
         """Advance the clock.
 
@@ -120,7 +124,7 @@ class ServerState:
                 f"the clock cannot advance by {excerpt(seconds)} seconds; it moves forward only, and up to 100 years"
             )
         if keep_connected:
-            self.cluster.groups.prolong({one for client in self._clients for one in client.member_ids}, seconds)
+            self.cluster.groups.prolong(self.connected_members(), seconds)
         self._skew += seconds
         self.cluster.tick(self.now())
         self.cluster.check()

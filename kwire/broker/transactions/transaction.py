@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from enum import StrEnum
+from typing import NamedTuple
 
 from ... import messages
 from ...protocol.nested import coordinator_record, encode_record
@@ -34,6 +35,14 @@ STATES = tuple(TransactionState)  # in the order of their numbers in the log
 PREPARED = (TransactionState.PREPARE_COMMIT, TransactionState.PREPARE_ABORT)
 
 
+class ProducerEpochs(NamedTuple):
+    """The id and epoch of a transactional producer, and its epoch before."""
+
+    producer_id: int
+    producer_epoch: int
+    last_epoch: int
+
+
 @dataclass(slots=True, eq=False)
 class Transaction:
     """A transactional id and the state of its transaction.
@@ -60,6 +69,11 @@ class Transaction:
     started_ms: int = -1
     protocol: int = 1
     timer: Parked[None] | None = None
+
+    @property
+    def epochs(self) -> ProducerEpochs:
+        """The id and epochs of its producer."""
+        return ProducerEpochs(self.producer_id, self.producer_epoch, self.last_epoch)
 
     def row(self, time_ms: int) -> Row:
         """Return the transaction as a record of `__transaction_state`; `time_ms` is in milliseconds since 1970."""

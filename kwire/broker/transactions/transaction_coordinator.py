@@ -8,6 +8,7 @@ transactions are completed.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from dataclasses import replace
 from typing import Any
 
 from ... import messages
@@ -26,6 +27,7 @@ from .transaction import (
     NO_EPOCH,
     NO_PRODUCER_ID,
     PREPARED,
+    ProducerEpochs,
     TopicPartition,
     Transaction,
     TransactionState,
@@ -34,6 +36,7 @@ from .transaction import (
 
 HIGHEST_EPOCH = 2**15 - 2  # the last epoch; after it a producer gets a new id
 MOST_TRANSACTIONS = 10_000
+RETRY_INTERVAL = 1.0  # seconds until a transaction is aborted again, if the log could not be written
 
 
 def marker_batch(
@@ -128,11 +131,9 @@ class TransactionCoordinator:
             The transaction, or an error code.
         """
         # Kafka: TransactionCoordinator.handleInitProducerId, prepareInitProducerIdTransit
-        transaction = self._known.get(transactional_id)
-        if transaction is None:
-            if len(self._known) >= MOST_TRANSACTIONS:
-                return ErrorCode.COORDINATOR_NOT_AVAILABLE
-            transaction = self._known[transactional_id] = Transaction(transactional_id)
+        transaction = self._known.get(transactional_id) or Transaction(transactional_id)
+        if transactional_id not in self._known and len(self._known) >= MOST_TRANSACTIONS:
+            return ErrorCode.COORDINATOR_NOT_AVAILABLE
         if producer_id != NO_PRODUCER_ID and transaction.producer_id != NO_PRODUCER_ID:
             is_same = producer_id == transaction.producer_id and epoch in (
                 transaction.producer_epoch,
@@ -142,24 +143,24 @@ class TransactionCoordinator:
                 return ErrorCode.PRODUCER_FENCED
             if epoch != transaction.producer_epoch and transaction.state not in (TransactionState.ONGOING, *PREPARED):
                 return transaction  # the epoch that the producer did not receive is its next one (KIP-588)
-        if transaction.state is TransactionState.ONGOING:
-            self.fence(transaction)
+        code = self.fence(transaction) if transaction.state is TransactionState.ONGOING else ErrorCode.NONE
+        return code or self._begin(transaction, timeout_ms)
+
+    def _begin(self, transaction: Transaction, timeout_ms: int) -> Transaction | int:
         if transaction.state in PREPARED:
             return ErrorCode.CONCURRENT_TRANSACTIONS
-        self._bump(transaction)
-        transaction.timeout_ms = timeout_ms
-        transaction.state = TransactionState.EMPTY
-        self._remember(transaction)
-        return transaction
+        state = TransactionState.EMPTY
+        code = self._change(transaction, self._bumped(transaction), timeout_ms=timeout_ms, state=state)
+        if code == ErrorCode.NONE:
+            self._known[transaction.transactional_id] = transaction
+        return code or transaction
 
-    def _bump(self, transaction: Transaction) -> None:
-        """Assign a producer its next epoch, or a new id after the last epoch."""
+    def _bumped(self, transaction: Transaction) -> ProducerEpochs:
+        """Return the next epoch of a producer, or a new id after the last epoch."""
         # Kafka: TransactionMetadata.prepareIncrementProducerEpoch, prepareProducerIdRotation
-        transaction.last_epoch = transaction.producer_epoch
         if transaction.producer_id == NO_PRODUCER_ID or transaction.producer_epoch >= HIGHEST_EPOCH:
-            transaction.producer_id, transaction.producer_epoch, transaction.last_epoch = self._new_id(), 0, NO_EPOCH
-        else:
-            transaction.producer_epoch += 1
+            return ProducerEpochs(self._new_id(), 0, NO_EPOCH)
+        return ProducerEpochs(transaction.producer_id, transaction.producer_epoch + 1, transaction.producer_epoch)
 
     def find_for_producer(self, transactional_id: str, producer_id: int, epoch: int) -> Transaction | int:
         """Return the transaction of a producer, or an error code if the producer may not use it now."""
@@ -170,23 +171,23 @@ class TransactionCoordinator:
             return ErrorCode.PRODUCER_FENCED
         return ErrorCode.CONCURRENT_TRANSACTIONS if transaction.state in PREPARED else transaction
 
-    def add(self, transaction: Transaction, now: float, places: Iterable[TopicPartition], protocol: int = 1) -> None:
+    def add(self, transaction: Transaction, now: float, places: Iterable[TopicPartition], protocol: int = 1) -> int:
         """Add partitions to a transaction; adding the first partition begins the transaction.
 
-        To add the offsets of a group, pass the group's partition of `__consumer_offsets`.
+        To add the offsets of a group, pass the group's partition of `__consumer_offsets`. Returns an error code if the
+        log cannot be written: after a restart, nobody would know that the partition needs a marker.
         """
         # Kafka: TransactionCoordinator.handleAddPartitionsToTransaction
-        is_new = transaction.state is not TransactionState.ONGOING
-        if is_new:
-            transaction.state = TransactionState.ONGOING
-            transaction.protocol = protocol
-            transaction.started_ms = self._time_ms()
-            transaction.partitions = {}
+        if transaction.state is TransactionState.ONGOING:
+            partitions = {**transaction.partitions, **dict.fromkeys(places)}
+            if len(partitions) == len(transaction.partitions):
+                return ErrorCode.NONE
+            return self._change(transaction, transaction.epochs, partitions=partitions)
+        begun = {"state": TransactionState.ONGOING, "protocol": protocol, "started_ms": self._time_ms()}
+        code = self._change(transaction, transaction.epochs, partitions=dict.fromkeys(places), **begun)
+        if code == ErrorCode.NONE:
             self._time(transaction, now + transaction.timeout_ms / 1000)
-        before = len(transaction.partitions)
-        transaction.partitions.update(dict.fromkeys(places))
-        if is_new or len(transaction.partitions) != before:
-            self._remember(transaction)
+        return code
 
     def _expire(self, transaction: Transaction) -> None:
         # Kafka: TransactionCoordinator.abortTimedOutTransactions
@@ -194,12 +195,13 @@ class TransactionCoordinator:
         left_ms = transaction.started_ms + transaction.timeout_ms - self._time_ms()
         if transaction.state is TransactionState.ONGOING and left_ms > 0:
             self._time(transaction, self._purgatory.now + left_ms / 1000)
-        elif transaction.state is TransactionState.ONGOING:
-            self.fence(transaction)
+        elif transaction.state is TransactionState.ONGOING and self.fence(transaction):
+            self._time(transaction, self._purgatory.now + RETRY_INTERVAL)
 
-    def fence(self, transaction: Transaction) -> None:
-        """Abort a transaction that its producer has not ended, and fence the producer with a new epoch."""
-        self._end(transaction, is_commit=False, bumps_epoch=True)
+    def fence(self, transaction: Transaction) -> int:
+        """Abort a transaction that its producer has not ended, and fence the producer with a new epoch; returns an
+        error code."""
+        return self._end(transaction, is_commit=False, bumps_epoch=True)
 
     def has_ended(self, transaction: Transaction, epoch: int, *, is_commit: bool) -> bool:
         """Return whether an EndTxn request is a retry: a producer with protocol 2 has already ended its transaction in
@@ -223,25 +225,39 @@ class TransactionCoordinator:
             return ErrorCode.NONE if transaction.state is done else ErrorCode.INVALID_TXN_STATE
         if not is_open and is_commit:
             return ErrorCode.INVALID_TXN_STATE
-        if not is_open:
-            transaction.partitions = {}
-        transaction.protocol = protocol
-        self._end(transaction, is_commit=is_commit, bumps_epoch=protocol == 2)
-        return ErrorCode.NONE
+        partitions = transaction.partitions if is_open else {}
+        bumps_epoch = protocol == 2
+        return self._end(
+            transaction, is_commit=is_commit, bumps_epoch=bumps_epoch, protocol=protocol, partitions=partitions
+        )
 
-    def _end(self, transaction: Transaction, *, is_commit: bool, bumps_epoch: bool) -> None:
-        """Log the outcome of a transaction, then write its markers: after a crash, the log contains the outcome."""
+    def _end(self, transaction: Transaction, *, is_commit: bool, bumps_epoch: bool, **changes: Any) -> int:
+        """Log the outcome of a transaction, then write its markers: after a crash, the log contains the outcome.
+        Returns an error code; if the log cannot be written, nothing has changed."""
+        code = self._change(
+            transaction,
+            self._bumped(transaction) if bumps_epoch else transaction.epochs,
+            marker=(transaction.producer_id, transaction.producer_epoch + bumps_epoch),
+            state=TransactionState.PREPARE_COMMIT if is_commit else TransactionState.PREPARE_ABORT,
+            **changes,
+        )
+        if code:
+            return code
         if transaction.timer is not None:
             self._purgatory.forget(transaction.timer)
             transaction.timer = None
-        producer_id = transaction.producer_id
-        epoch = transaction.producer_epoch
-        transaction.marker = producer_id, epoch + bumps_epoch
-        if bumps_epoch:
-            self._bump(transaction)
-        transaction.state = TransactionState.PREPARE_COMMIT if is_commit else TransactionState.PREPARE_ABORT
-        self._remember(transaction)
         self._mark(transaction)
+        return ErrorCode.NONE
+
+    def _change(self, transaction: Transaction, producer: ProducerEpochs, **changes: Any) -> int:
+        """Log a transaction with changed attributes, and then change them; returns an error code."""
+        # Kafka: TransactionStateManager.appendTransactionToLog
+        changes |= producer._asdict()
+        code = self._log.write(transaction.transactional_id, [replace(transaction, **changes).row(self._time_ms())])
+        if code == ErrorCode.NONE:
+            for name, value in changes.items():
+                setattr(transaction, name, value)
+        return code
 
     def _mark(self, transaction: Transaction) -> None:
         """Write the pending markers, except in partitions without a leader, which get their markers later."""
@@ -254,7 +270,7 @@ class TransactionCoordinator:
         if not transaction.partitions:
             transaction.state = TransactionState.COMPLETE_COMMIT if is_commit else TransactionState.COMPLETE_ABORT
             transaction.started_ms = -1
-        self._remember(transaction)
+        self._log.write(transaction.transactional_id, [transaction.row(self._time_ms())])
 
     def mark(
         self, partition: Partition, producer_id: int, epoch: int, *, is_commit: bool, coordinator_epoch: int = 0
@@ -278,6 +294,3 @@ class TransactionCoordinator:
         for transaction in self._known.values():
             if transaction.state in PREPARED:
                 self._mark(transaction)
-
-    def _remember(self, transaction: Transaction) -> None:
-        self._log.write(transaction.transactional_id, [transaction.row(self._time_ms())])

@@ -28,7 +28,7 @@ from ...render.escaping import json_text
 from ..cluster.broker_loss import add_broker_loss, show_broker_loss
 from ..cluster.follow_cluster import add_follow, follow_cluster
 from ..cluster.observations import found_in, in_order_of_time, is_address, limit_of, model_from, model_of
-from ..cluster.partition_causes import explain
+from ..cluster.partition_causes import explain, refuse_deleted
 from ..filters.time_span import TimeSpan
 from ..input.dump_decoder import results
 from ..input.fraction_read import part_read
@@ -214,8 +214,12 @@ def _limit_of_frames(at: str | None) -> Callable[[Result], bool]:
 
 def _of_topic(state: ClusterState, options: argparse.Namespace) -> ClusterState:
     """Reduce a state to the partitions that --topic and the filters select."""
-    if options.topic is not None and options.topic not in state.topics:
-        raise UnknownMessage("topic", options.topic, sorted(state.topics))
+    if options.topic is not None:
+        state.deleted_topics = {topic: end for topic, end in state.deleted_topics.items() if topic == options.topic}
+        if options.since is None:  # differences show that it is gone
+            refuse_deleted(state, options.topic)
+        if options.topic not in {*state.topics, *state.deleted_topics}:
+            raise UnknownMessage("topic", options.topic, sorted(state.topics))
     tests = [test for name, (_, test) in FILTERS.items() if getattr(options, name.replace("-", "_"))]
     for partition in state.partitions():
         if options.topic not in (None, partition.topic) or not all(test(state, partition) for test in tests):

@@ -6,36 +6,29 @@ import argparse
 import sys
 from collections import Counter
 from collections.abc import Iterator
-from functools import partial
 
-from ...capture.dump import Dump
-from ...protocol.response_frames import with_response_frames
-from ...query.available_paths import check_available
-from ...query.display_filter import names_property, parse_path
-from ...query.field_path import FieldPath
+from ...query.display_filter import parse_path
 from ...query.frame_context import FrameContext
 from ...query.query import Query
-from ...schema.catalog import Catalog, catalog_for
+from ...schema.catalog import Catalog
 from ..filters.frame_filter import add_filters, query_for
 from ..filters.kafka_frames import KafkaFrames
-from ..input.dump_decoder import DumpDecoder
-from ..input.dumps import dumps_in
-from ..input.fraction_read import part_read
-from ..input.log_entries import open_batches
+from ..input.files import labels_of
+from ..input.follow import is_live
+from ..input.merged_inputs import groups_in, read_groups
 from ..input.topic_names import look_ahead_in
 from ..options.inputs import add_inputs
 from ..options.jobs import add_jobs
 from ..options.output import add_colour
 from ..options.specs import catalog_of
 from ..options.usage_error import UsageError
-from ..output.capture_lines import CaptureLines
-from ..output.chosen_fields import FORMATS, AsFields, parse_paths
+from ..output.chosen_fields import FORMATS, AsFields
 from ..output.chosen_items import ChosenItems
+from ..output.dump_lines import DumpLines
 from ..output.greatest_items import Greatest
 from ..output.item_counts import print_counts
 from ..output.item_text import AsArray, AsCount, AsJson, AsText, AsTrees, Form, Item, Print
 from ..terminal.pager import Paged, paged
-from ..terminal.progress import with_progress
 from ..terminal.terminal_style import style_for
 
 EXAMPLES = """\
@@ -49,7 +42,8 @@ EXAMPLES = """\
 
 Each line: frame number, time (UTC), -> to the broker or <- from the broker,
 api:version, #correlation id, size, latency, !errors, client id, topics. 302ms
-@61: a response 302 ms after its request, which is frame 61.
+@61: a response 302 ms after its request, which is frame 61. Several captures
+are merged by time; their lines begin with the name of the file.
 """
 
 
@@ -162,8 +156,8 @@ def _plain_form(options: argparse.Namespace, query: Query, catalog: Catalog) -> 
         return AsCount()
     style = style_for(sys.stdout, options.color)
     if options.verbose or options.request is not None:
-        return AsTrees(style, query.context.summary)
-    return AsText(query.context.summary, style, live=is_live(options))
+        return AsTrees(style, query.context.summary, labels_of(options))
+    return AsText(query.context.summary, style, live=is_live(options), labels=labels_of(options))
 
 
 def _number(text: str) -> int:
@@ -180,46 +174,15 @@ def _positive(text: str) -> int:
 
 def _lines(options: argparse.Namespace, form: Form, chosen: ChosenItems) -> Iterator[str]:
     """Yield all chosen items as text, one or more at once."""
-    reading = DumpDecoder(options, salvage=not options.strict)
     look_ahead_in(options, chosen.query.context.summary)
-    names_responses = options.response_frames or names_property("response_frame", options.where, options.fields)
-    paths = [*chosen.query.paths, *_shown_paths(options)]
-    for dump in dumps_in(options, logs=True):
-        check_available(paths, reading.catalog, of_records=dump.batches is not None or dump.disk is not None)
-        if is_quick(dump, reading) and not (names_responses or options.request is not None or is_live(options)):
-            lines = CaptureLines(dump, reading, form, chosen)
-            yield from lines if options.jobs == 1 else _lines_in_jobs(dump, lines, options)
-        else:
-            for item in _items(dump, reading, options, names_responses):
-                if chosen.take(item):
-                    yield form.text(item)
-                if chosen.is_done:
-                    break
+    lines = DumpLines(options, form, chosen)
+    groups = groups_in(options, logs=True)
+    is_merged = options.jobs == 1 and options.request is None  # other processes write whole captures
+    for text in read_groups(groups, lines.all_of, lines.batches if is_merged else None):
+        yield text
         if chosen.is_done:
             break
     yield form.end()
-
-
-def _lines_in_jobs(dump: Dump, lines: CaptureLines, options: argparse.Namespace) -> Iterator[str]:
-    from ..output.range_jobs import is_worth_dividing
-    from ..output.range_lines import lines_in_jobs
-
-    return lines_in_jobs(dump, lines, options) if is_worth_dividing(dump, options.jobs) else iter(lines)
-
-
-def _shown_paths(options: argparse.Namespace) -> list[FieldPath]:
-    """Return the paths of --fields and --sort."""
-    catalog = catalog_of(options)
-    fields = [] if options.fields is None else parse_paths(options.fields, catalog)
-    return fields if options.sort is None else [*fields, parse_path(options.sort, catalog)]
-
-
-def _items(dump: Dump, reading: DumpDecoder, options: argparse.Namespace, names_responses: bool) -> Iterator[Item]:
-    """Yield the items of a dump, records instead of batches."""
-    items = reading.with_disk(dump) if options.request is None else reading.exchange(dump, options.request)
-    opened: Iterator[Item] = open_batches(items, salvage=reading.salvage, sealed=not options.show_secrets)
-    opened = with_progress(opened, partial(part_read, options), wanted=not sys.stdout.isatty())
-    return with_response_frames(opened) if names_responses else opened
 
 
 def _printer(pager: Paged | None) -> Print:
@@ -229,13 +192,3 @@ def _printer(pager: Paged | None) -> Print:
     if pager is not None:
         return pager.write
     return lambda text: print(text, end="", flush=True)
-
-
-def is_live(options: argparse.Namespace) -> bool:
-    """Whether frames are shown as they arrive: from standard input, or with --follow."""
-    return options.follow or "-" in options.files
-
-
-def is_quick(dump: Dump, reading: DumpDecoder) -> bool:
-    """Whether a dump is a capture to be read with the specs of Kafka's releases."""
-    return dump.captured is not None and reading.catalog is catalog_for() and reading.named is None

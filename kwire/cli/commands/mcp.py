@@ -3,18 +3,24 @@
 from __future__ import annotations
 
 import argparse
+import json
 import subprocess
 import sys
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from functools import wraps
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
+
+import msgspec
 
 from ...errors import DumpError, MissingExtra
+from ..output.tool_schemas import OUTPUT_SCHEMAS
 
 MOST_TEXT = 40_000  # characters of a tool's result
 MOST_SECONDS = 120
 MOST_FRAMES = 500
+MOST_JSON = 200_000  # bytes of a structured result
 
 
 EXAMPLES = """\
@@ -32,6 +38,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("files", nargs="+", metavar="FILE", help="dumps, or folders of dumps, that may be read")
 
 
+class ToolAnswer(NamedTuple):
+    """The result of a tool: as text, and structured if the command has --json (see `OUTPUT_SCHEMAS`)."""
+
+    text: str
+    data: dict[str, Any] | None = None
+
+
 class Tools:
     """The tools: each runs a command of kwire in a separate process, and returns its output.
 
@@ -43,7 +56,7 @@ class Tools:
         self.roots: list[Path] = [root.resolve() for root in roots]
 
     @property
-    def functions(self) -> list[Callable[..., str]]:
+    def functions(self) -> list[Callable[..., ToolAnswer]]:
         """The tools, in the order in which they are listed."""
         return [
             self.files,
@@ -60,10 +73,11 @@ class Tools:
             self.errors,
         ]
 
-    def files(self) -> str:
+    def files(self) -> ToolAnswer:
         """List the files that can be read."""
         found = [path for root in self.roots for path in (sorted(root.rglob("*")) if root.is_dir() else [root])]
-        return _bounded("\n".join(str(path) for path in found if self._may_be_read(path)))
+        files = [str(path) for path in found if self._may_be_read(path)]
+        return ToolAnswer(_bounded("\n".join(files)), _shortened({"files": files}))
 
     def stats(
         self,
@@ -74,7 +88,7 @@ class Tools:
         slow: int = 0,
         unanswered: bool = False,
         removed_in: str = "",
-    ) -> str:
+    ) -> ToolAnswer:
         """Count the frames of a dump: requests, errors, bytes and latency.
 
         Args:
@@ -91,9 +105,9 @@ class Tools:
         if len(modes) > 1:
             raise ValueError("latency, slow, unanswered and removed_in are different tables: choose one of them")
         grouped = [f"--by={by}"] if not modes or latency else []
-        return self._run("stats", *grouped, *modes, *["--errors"] * errors, "--", self._allowed(file))
+        return self._run_both("stats", *grouped, *modes, *["--errors"] * errors, "--", self._allowed(file))
 
-    def latency(self, file: str, by: str = "api", slow: int = 0) -> str:
+    def latency(self, file: str, by: str = "api", slow: int = 0) -> ToolAnswer:
         """Show where the time of requests went: waits that were asked for, time beyond them, network, thinking.
 
         Args:
@@ -102,11 +116,11 @@ class Tools:
             slow: list so many of the slowest requests, too.
         """
         slowest = [f"--slow={_count(slow)}"] * bool(slow)
-        return self._run("latency", f"--by={by}", *slowest, "--", self._allowed(file))
+        return self._run_both("latency", f"--by={by}", *slowest, "--", self._allowed(file))
 
     def decode(
         self, file: str, where: str = "", fields: str = "", first: int = 50, since: str = "", until: str = ""
-    ) -> str:
+    ) -> ToolAnswer:
         """Decode frames of a dump, or records of a log segment, one line each.
 
         A line of a frame has its time, direction, api:version, correlation id, size, errors.
@@ -123,7 +137,7 @@ class Tools:
         chosen = [f"{option}={value}" for option, value in named.items() if value]
         return self._run("decode", *chosen, f"--first={_count(first)}", "--no-pager", "--", self._allowed(file))
 
-    def explain(self, file: str, frame: int) -> str:
+    def explain(self, file: str, frame: int) -> ToolAnswer:
         """Show all fields of one frame, with the names of error codes.
 
         Args:
@@ -133,7 +147,7 @@ class Tools:
         where = f"--where=frame == {int(frame)}"
         return self._run("decode", "-v", where, "--first=1", "--no-pager", "--", self._allowed(file))
 
-    def exchange(self, file: str, frame: int) -> str:
+    def exchange(self, file: str, frame: int) -> ToolAnswer:
         """Show a request and its response, with all fields, by the number of one of them.
 
         Args:
@@ -142,7 +156,7 @@ class Tools:
         """
         return self._run("decode", "-v", f"--request={int(frame)}", "--no-pager", "--", self._allowed(file))
 
-    def timeline(self, file: str, about: str = "", since: str = "", until: str = "") -> str:
+    def timeline(self, file: str, about: str = "", since: str = "", until: str = "") -> ToolAnswer:
         """List what happened in order: leaders, ISRs, disks, rebalances and why, errors, retries, connections.
 
         Args:
@@ -153,18 +167,18 @@ class Tools:
         """
         named = {"--about": about, "--from": since, "--to": until}
         chosen = [f"{option}={value}" for option, value in named.items() if value]
-        return self._run("timeline", *chosen, "--", self._allowed(file))
+        return self._run_both("timeline", *chosen, "--", self._allowed(file))
 
-    def cluster(self, file: str, at: str = "") -> str:
+    def cluster(self, file: str, at: str = "") -> ToolAnswer:
         """Show the brokers by rack, and the topics, leaders, replicas and ISRs, from a dump or a metadata log.
 
         Args:
             file: one of `files`.
             at: the state at a time, or after a frame; the last one if it is empty.
         """
-        return self._run("cluster", *[f"--at={at}"] * bool(at), "--", self._allowed(file))
+        return self._run_both("cluster", *[f"--at={at}"] * bool(at), "--", self._allowed(file))
 
-    def groups(self, file: str, group: str = "", at: str = "") -> str:
+    def groups(self, file: str, group: str = "", at: str = "") -> ToolAnswer:
         """Show consumer groups: members, racks, assignments, lag.
 
         Args:
@@ -174,31 +188,31 @@ class Tools:
         """
         named = {"--group": group, "--at": at}
         chosen = [f"{option}={value}" for option, value in named.items() if value]
-        return self._run("cluster", "--groups", *chosen, "--", self._allowed(file))
+        return self._run_both("cluster", "--groups", *chosen, "--", self._allowed(file))
 
-    def compare(self, before: str, after: str) -> str:
+    def compare(self, before: str, after: str) -> ToolAnswer:
         """Compare the traffic of two captures: clients, versions, topics, errors, latencies.
 
         Args:
             before, after: two of `files`.
         """
-        return self._run("compare", "--", self._allowed(before), self._allowed(after))
+        return self._run_both("compare", "--", self._allowed(before), self._allowed(after))
 
-    def schema(self, message: str) -> str:
+    def schema(self, message: str) -> ToolAnswer:
         """Show the fields of a message and what they mean.
 
         Args:
             message: an api or message, with or without a version: Fetch:17, MetadataResponse.
         """
-        return self._run("schema", "--", message)
+        return self._run_both("schema", "--", message, member="messages")
 
-    def errors(self, code: str) -> str:
+    def errors(self, code: str) -> ToolAnswer:
         """Explain a Kafka error code.
 
         Args:
             code: a number, a name, or a part of a name.
         """
-        return self._run("errors", "--", code)
+        return self._run_both("errors", "--", code, member="errors")
 
     def _allowed(self, file: str) -> str:
         if not self._may_be_read(Path(file)):
@@ -213,7 +227,21 @@ class Tools:
             return False
         return target.is_file() and any(target == root or root in target.parents for root in self.roots)
 
-    def _run(self, *arguments: str) -> str:
+    def _run(self, *arguments: str) -> ToolAnswer:
+        """Run a command; return its text."""
+        out, remarks = self._outputs(*arguments)
+        return ToolAnswer(_bounded(out) + (f"\n{_bounded(remarks)}" if remarks else ""))
+
+    def _run_both(self, command: str, *arguments: str, member: str = "") -> ToolAnswer:
+        """Run a command twice at the same time; return its text, and its JSON, a list as the value of `member`."""
+        with ThreadPoolExecutor(1) as pool:
+            as_json = pool.submit(self._outputs, command, "--json", *arguments)
+            answer = self._run(command, *arguments)
+            data = json.loads(as_json.result()[0])
+        return answer._replace(data=_shortened({member: data} if member else data))
+
+    def _outputs(self, *arguments: str) -> tuple[str, str]:
+        """Run a command; return what it wrote to stdout and to stderr."""
         command = [sys.executable, "-m", "kwire", *arguments]
         try:
             done = subprocess.run(
@@ -224,7 +252,7 @@ class Tools:
         out, remarks = done.stdout.decode("utf-8", "replace"), done.stderr.decode("utf-8", "replace")
         if done.returncode not in (0, 1):  # 1: done, but something needs attention, such as undecodable frames
             raise ValueError(_bounded(remarks).strip() or f"kwire ended with exit code {done.returncode}")
-        return _bounded(out) + (f"\n{_bounded(remarks)}" if remarks else "")
+        return out, remarks
 
 
 def _count(first: int) -> int:
@@ -235,6 +263,24 @@ def _bounded(text: str) -> str:
     if len(text) <= MOST_TEXT:
         return text
     return f"{text[:MOST_TEXT]}\n[{len(text) - MOST_TEXT} more characters left out: choose fewer frames or fields]"
+
+
+def _shortened(answer: dict[str, Any]) -> dict[str, Any]:
+    """Return an answer whose longest lists are shortened until it fits; `leftOut` counts the missing items.
+
+    >>> answer = _shortened({"rows": [0] * 1_000_000, "few": [5]})
+    >>> len(answer["rows"]), answer["few"], answer["leftOut"]
+    (62500, [5], {'rows': 937500})
+    """
+    shortened, left_out = dict(answer), dict[str, int]()
+    lists = [name for name, value in answer.items() if isinstance(value, list)]
+    while lists and len(msgspec.json.encode(shortened)) > MOST_JSON:
+        longest = max(lists, key=lambda name: len(msgspec.json.encode(shortened[name])))
+        if not shortened[longest]:
+            break
+        shortened[longest] = shortened[longest][: len(shortened[longest]) // 2]
+        left_out[longest] = len(answer[longest]) - len(shortened[longest])
+    return {**shortened, "leftOut": left_out} if left_out else shortened
 
 
 def run(options: argparse.Namespace) -> int:
@@ -252,26 +298,29 @@ def server_of(tools: Tools) -> Any:
     try:
         from mcp.server.mcpserver import MCPServer
         from mcp.server.mcpserver.exceptions import ToolError
-        from mcp.types import ToolAnnotations
+        from mcp.types import CallToolResult, TextContent, ToolAnnotations
     except ImportError:
         raise MissingExtra("kwire mcp", "mcp", "mcp") from None
 
-    def refusing(tool: Callable[..., str]) -> Callable[..., str]:
+    def refusing(tool: Callable[..., ToolAnswer]) -> Callable[..., Any]:
         @wraps(tool)
-        def run(*given: Any, **named: Any) -> str:
+        def run(*given: Any, **named: Any) -> Any:
             try:
-                return tool(*given, **named)
+                answer = tool(*given, **named)
             except ValueError as error:
                 raise ToolError(str(error)) from None
+            return CallToolResult(content=[TextContent(text=answer.text)], structured_content=answer.data)
 
         return run
 
     about = "Reads captures of Apache Kafka's wire protocol. Begin with files and stats."
     server = MCPServer("kwire", instructions=about, log_level="ERROR")
     for tool in tools.functions:
-        server.tool(annotations=ToolAnnotations(read_only_hint=True, open_world_hint=False))(refusing(tool))
+        annotations = ToolAnnotations(read_only_hint=True, open_world_hint=False)
+        server.tool(annotations=annotations, structured_output=False)(refusing(tool))
     for registered in server._tool_manager.list_tools():
         _refuse_unknown_arguments(registered)
+        registered.fn_metadata.output_schema = OUTPUT_SCHEMAS.get(registered.name)
     return server
 
 

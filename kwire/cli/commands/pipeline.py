@@ -1,4 +1,4 @@
-"""`kwire pipeline`: converts captures to Parquet on Spark, on this machine or a cluster."""
+"""`kwire pipeline`: converts captures to tables on Spark, on this machine or a cluster."""
 
 from __future__ import annotations
 
@@ -12,19 +12,11 @@ from ...render.escaping import json_text
 from ..options.usage_error import UsageError
 from ..terminal.remarks import remark
 
-# The newest runtimes in November 2026; neither runs on Spark 4.3, because classes and methods are missing.
-NO_RUNTIME = {
-    "delta": "Delta Lake 4.4 is for Spark 4.2, and there is none for 4.3; write parquet, and convert it in a session"
-    " that has Delta Lake",
-    "iceberg": "Iceberg 1.12 is for Spark 4.1, and there is none for 4.3; write parquet, and add its files in a session"
-    " that has Iceberg",
-}
-
-
 EXAMPLES = """\
   kwire pipeline captures/ --out lake             on all cores of this machine
   kwire pipeline 'a/*.pcap' --out lake --plots    with a drawing of each cluster
   kwire pipeline /data --out s3a://lake/kafka --master spark://host:7077
+  kwire pipeline /data --out lake --format delta  for Delta Lake, or iceberg
   kwire pipeline --zip kwire.zip                  for spark-submit
 
 The table lake/frames has one row per frame, by date and cluster. Other tables:
@@ -50,9 +42,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--overwrite", action="store_true", help="replace the tables in DIR; else captures are added")
     parser.add_argument(
         "--format",
-        metavar="FORMAT",
+        choices=("parquet", "delta", "iceberg"),
         default="parquet",
-        help="of the tables: parquet; delta and iceberg have no runtime for Spark 4.3",
+        help="of the tables; default: parquet. Delta Lake and Iceberg need a Spark for which they have a runtime",
     )
     parser.add_argument(
         "--option", action="append", metavar="NAME=VALUE", help="a data source option, such as maxPartitionBytes=64m"
@@ -72,17 +64,17 @@ def run(options: argparse.Namespace) -> int:
         raise UsageError("name captures and a folder: kwire pipeline CAPTURES... --out DIR")
     if options.cluster is not None:
         _check(options.cluster)
-    if options.format != "parquet":
-        raise UsageError(f"--format {options.format}: {NO_RUNTIME.get(options.format, 'it is parquet')}")
     given = {"body": options.body, **_pairs(options.option, "--option")}
     settings = _pairs(options.conf, "--conf")
     try:
         from ...spark import pipeline, session, worker_engines
         from ...spark.history_plots import need_matplotlib
+        from ...spark.lakes.table_formats import format_settings
     except ModuleNotFoundError as error:
         raise MissingExtra("kwire pipeline", (error.name or "pyspark").partition(".")[0], "spark") from None
     if options.plots:
         need_matplotlib()
+    settings = {**format_settings(options.format, str(pipeline.local_folder(options.out) or options.out)), **settings}
     with session.session(options.master, settings) as spark:
         counts = pipeline.run(
             spark,
@@ -92,6 +84,7 @@ def run(options: argparse.Namespace) -> int:
             clusters=options.cluster,
             overwrite=options.overwrite,
             plots=options.plots,
+            table_format=options.format,
         )
         slow = worker_engines.engine_notices(spark)
     for notice in (*counts.notices, *slow):

@@ -53,10 +53,10 @@ TOPICS: dict[str, tuple[str, str]] = {
         "Passwords, SASL tokens, salts, salted passwords, keys, delegation tokens and\n"
         "values of configurations that are passwords are printed as [hidden] with their\n"
         'size, as ** in dumps, as {"_hidden": size} in JSON, which kwire encode refuses.\n'
-        "--show-secrets prints them. The bytes of a frame that does not decode are\n"
-        "hidden unless its message is known and contains none of these; the reason, with\n"
-        "sizes and offsets, is always shown. The contents of records are not masked:\n"
-        "kwire redact removes them from a dump.",
+        "--show-secrets prints them; the table of decode --parquet has them only then.\n"
+        "The bytes of a frame that does not decode are hidden unless its message is known\n"
+        "and contains none of these; the reason, with sizes and offsets, is always shown.\n"
+        "The contents of records are not masked: kwire redact removes them from a dump.",
     ),
     "tls": (
         "captures of encrypted connections",

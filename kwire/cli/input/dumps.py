@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, nullcontext, suppress
+from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from functools import cache, partial
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 from msgspec.structs import replace
 
@@ -43,39 +43,102 @@ def dumps_in(
     non_kafka: NonKafkaStreams | None = None,
     zookeeper: bool = False,
 ) -> Iterator[Dump]:
-    """Open one input after the other; skip a file in a folder that is not a dump, with a remark.
+    """Open one input after the other; for the arguments see `inputs_in`."""
+    for named in inputs_in(options, remarks, logs=logs, share=share, non_kafka=non_kafka, zookeeper=zookeeper):
+        yield from named.open()
+
+
+class NamedInput(NamedTuple):
+    """An input that is not open yet.
+
+    Attributes:
+        file: its name.
+        is_file: whether it is read from `file` as it is, neither from text nor decrypted.
+        open: yields its dump, and closes it afterwards with remarks; yields nothing for a file that is skipped.
+    """
+
+    file: str
+    is_file: bool
+    open: Callable[[], Iterator[Dump]]
+
+
+def inputs_in(
+    options: argparse.Namespace,
+    remarks: list[str] | None = None,
+    *,
+    logs: bool = False,
+    share: ConnectionShare = ALL,
+    non_kafka: NonKafkaStreams | None = None,
+    zookeeper: bool = False,
+) -> Iterator[NamedInput]:
+    """Yield the inputs; several may be open at once. A file in a folder that is not a dump is skipped, with a remark.
 
     Remarks about an input are added to `remarks`, too. A log is an error unless `logs` is true. For a single file, a
     `share` may be read; `non_kafka` then counts the streams of other protocols, so that the counts of other shares can
     be added before the summary. With `zookeeper`, packets of ZooKeeper are frames with a fault, without a remark.
     """
-    bare, before = getattr(options, "body", False), 0
-    for file, opened, found in _inputs(options, bare, share, zookeeper):
+    bare = getattr(options, "body", False)
+    positions = options.position = _Positions()
+
+    def open_source(source: _Source) -> Iterator[Dump]:
+        file = source.file
+        with source.opened as dump, positions.of(dump):
+            if not bare:
+                remark(f"{file}: read as {dump.kind}")
+                _note_missing_engine(file)
+            if (dump.batches is not None or dump.disk is not None) and not logs:
+                next(dump.frames)  # reports the missing frames, and what to use instead
+            refuse_inapplicable(dump if dump.file else replace(dump, file=file), options)
+            others = non_kafka or NonKafkaStreams(knows_zookeeper=zookeeper)
+            dump = others.watched(_naming(dump, file))
+            yield _lenient(dump, file) if source.is_found else dump
+            for text in (*dump.remarks, *others.texts()):
+                remark(f"{file}: {text}")
+                if remarks is not None:
+                    remarks.append(f"{file}: {text}")
+
+    for source in _inputs(options, bare, share, zookeeper):
+        yield NamedInput(source.file, source.is_file, partial(_report_errors, source, open_source))
+
+
+def _report_errors(source: _Source, open_source: Callable[[_Source], Iterator[Dump]]) -> Iterator[Dump]:
+    """Yield the dump of an input, and name the input in errors; those of a file in a folder are remarks."""
+    try:
+        yield from open_source(source)
+    except (DumpError, OSError) as error:
+        if not source.is_found or isinstance(error, BrokenPipeError):
+            raise (_with_name(error, source.file) if isinstance(error, OSError) else error) from None
+        _skip(source.file, error)
+
+
+class _Positions:
+    """The number of bytes that were read of all inputs."""
+
+    def __init__(self) -> None:
+        self._closed = 0
+        self._open: list[Callable[[], int]] = []
+
+    def __call__(self) -> int:
+        return self._closed + sum(position() for position in self._open)
+
+    @contextmanager
+    def of(self, dump: Dump) -> Iterator[None]:
+        """Count the bytes of a dump while it is open, and afterwards."""
+        self._open.append(dump.position)
         try:
-            with opened as dump:
-                options.position = partial(_position, dump, before)
-                if not bare:
-                    remark(f"{file}: read as {dump.kind}")
-                    _note_missing_engine(file)
-                if (dump.batches is not None or dump.disk is not None) and not logs:
-                    next(dump.frames)  # reports the missing frames, and what to use instead
-                refuse_inapplicable(dump if dump.file else replace(dump, file=file), options)
-                others = non_kafka or NonKafkaStreams(knows_zookeeper=zookeeper)
-                dump = others.watched(_naming(dump, file))
-                yield _lenient(dump, file) if found else dump
-                for text in (*dump.remarks, *others.texts()):
-                    remark(f"{file}: {text}")
-                    if remarks is not None:
-                        remarks.append(f"{file}: {text}")
-                before = options.position()
-        except (DumpError, OSError) as error:
-            if not found or isinstance(error, BrokenPipeError):
-                raise (_with_name(error, file) if isinstance(error, OSError) else error) from None
-            _skip(file, error)
+            yield
+            self._closed += dump.position()
+        finally:
+            self._open.remove(dump.position)
 
 
-def _position(dump: Dump, before: int) -> int:
-    return before + dump.position()
+class _Source(NamedTuple):
+    """An input as the options name it, and whether it comes from a folder."""
+
+    file: str
+    opened: AbstractContextManager[Dump]
+    is_found: bool
+    is_file: bool = False
 
 
 def _naming(dump: Dump, file: str) -> Dump:
@@ -132,29 +195,28 @@ def _skip(file: str, error: DumpError | OSError) -> None:
     remark(f"{file}: skipped: {getattr(error, 'problem', '') or getattr(error, 'strerror', '')}")
 
 
-def _inputs(
-    options: argparse.Namespace, bare: bool, share: ConnectionShare, zookeeper: bool
-) -> Iterator[tuple[str, AbstractContextManager[Dump], bool]]:
-    """Yield all inputs with their names, and whether they come from a folder: the text of --hex, then the files."""
+def _inputs(options: argparse.Namespace, bare: bool, share: ConnectionShare, zookeeper: bool) -> Iterator[_Source]:
+    """Yield all inputs: the text of --hex, then the files."""
     text, topic = getattr(options, "hex", None), getattr(options, "log_of", None)
     catalog = catalog_of(options) if hasattr(options, "schemas") else None
     if not options.files and text is None:
         raise UsageError("the following arguments are required: FILE, or --hex TEXT")
     if text is not None:
-        yield "--hex", nullcontext(open_hex(text, bare=bare, topic=topic)), False
+        yield _Source("--hex", nullcontext(open_hex(text, bare=bare, topic=topic)), False)
     if (keys := getattr(options, "keylog", None)) is not None:
         yield from _decrypted(options, keys)
         return
     if (stop := followed(options)) is not None:
-        yield options.files[0], open_dump(options.files[0], catalog=catalog, followed=stop), False
+        yield _Source(options.files[0], open_dump(options.files[0], catalog=catalog, followed=stop), False)
         return
     for file, found in files_of(options.files, getattr(options, "recursive", False)):
         if not bare and not share.part:
             yield from _decrypted_inside(file, found)
-        yield file, open_dump(file, bare=bare, catalog=catalog, topic=topic, share=share, zookeeper=zookeeper), found
+        opened = open_dump(file, bare=bare, catalog=catalog, topic=topic, share=share, zookeeper=zookeeper)
+        yield _Source(file, opened, found, is_file=not bare)
 
 
-def _decrypted_inside(file: str, found: bool) -> Iterator[tuple[str, AbstractContextManager[Dump], bool]]:
+def _decrypted_inside(file: str, found: bool) -> Iterator[_Source]:
     """Yield the decrypted connections of a pcapng that has the keys itself; the others are read as usual."""
     path = local_path(file) if file != "-" else None
     if path is None or not path.is_file() or not _is_pcapng(path):
@@ -169,7 +231,7 @@ def _decrypted_inside(file: str, found: bool) -> Iterator[tuple[str, AbstractCon
     except DumpError as error:
         remark(f"{file}: it has keys of TLS, which were not used: {error.problem}")
         return
-    yield file, nullcontext(dump), found
+    yield _Source(file, nullcontext(dump), found)
 
 
 def _is_pcapng(path: Path) -> bool:
@@ -178,11 +240,11 @@ def _is_pcapng(path: Path) -> bool:
     return False
 
 
-def _decrypted(options: argparse.Namespace, keys: str) -> Iterator[tuple[str, AbstractContextManager[Dump], bool]]:
+def _decrypted(options: argparse.Namespace, keys: str) -> Iterator[_Source]:
     from ...capture.packet_text.tls_decryption import decrypt_tls
 
     others = (getattr(options, name, None) for name in ("recursive", "hex", "follow"))
     if "-" in options.files or any(other not in (None, False) for other in others):
         raise UsageError("--keylog takes captures by name: it cannot be combined with -, -r, --hex and --follow")
     for file in options.files:
-        yield file, nullcontext(Dump(*decrypt_tls(file, keys), file=file)), False
+        yield _Source(file, nullcontext(Dump(*decrypt_tls(file, keys), file=file)), False)

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import argparse
 from collections.abc import Iterator
 from pathlib import PurePath
 
-from ...capture.files import find_entry, list_folder, local_path
+from ...capture.files import find_entry, list_folder, local_path, printable_name
 from ...errors import DumpError
 
 
@@ -23,6 +24,27 @@ def files_of(names: list[str], recursive: bool = False) -> Iterator[tuple[str, b
         if not found:
             raise DumpError("there are no files in this folder", file=name, hint="hidden ones are left out")
         yield from ((path, True) for path in sorted(found, key=PurePath))
+
+
+def has_several(options: argparse.Namespace) -> bool:
+    """Whether the options name several inputs."""
+    return len(options.files) + (options.hex is not None) > 1 or bool(getattr(options, "recursive", False))
+
+
+def labels_of(options: argparse.Namespace) -> dict[str | None, str]:
+    """Return what stands at the start of the lines of each file if there are several: its shortest unambiguous name.
+
+    >>> labels_of(argparse.Namespace(files=["a/x.pcap", "b/tap.pcap"], hex=None))
+    {'a/x.pcap': 'x.pcap    ', 'b/tap.pcap': 'tap.pcap  '}
+    """
+    if not has_several(options):
+        return {}
+    files = [printable_name(file) for file, _ in files_of(options.files, getattr(options, "recursive", False))]
+    names = {file: PurePath(file).name or file for file in files}
+    if len(set(names.values())) < len(names):
+        names = {file: file for file in files}
+    width = max(map(len, names.values()), default=0)
+    return {file: f"{name:<{width}}  " for file, name in names.items()}
 
 
 def _within(folder: str, visited: set[tuple[int, int]]) -> Iterator[str]:

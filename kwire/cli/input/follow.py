@@ -29,3 +29,8 @@ def followed(options: argparse.Namespace) -> Callable[[], bool] | None:
     for one in (signal.SIGINT, signal.SIGTERM):
         signal.signal(one, stop)
     return lambda: bool(stopped)
+
+
+def is_live(options: argparse.Namespace) -> bool:
+    """Whether frames are shown as they arrive: from standard input, or with --follow."""
+    return options.follow or "-" in options.files

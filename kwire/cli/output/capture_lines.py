@@ -67,9 +67,13 @@ class CaptureLines:
 
     def __iter__(self) -> Iterator[str]:
         """Yield lines with their newlines, all lines of a batch of the capture together."""
+        return self.lines_of(self.batches())
+
+    def batches(self) -> Iterator[CapturedBatch]:
+        """Yield the batches of the capture, with the progress on the terminal."""
         assert self.dump.captured is not None
         wanted = not sys.stdout.isatty()
-        return self.lines_of(with_progress(self.dump.captured, self._part, weight=count_frames, wanted=wanted))
+        return with_progress(self.dump.captured, self._part, weight=count_frames, wanted=wanted)
 
     def lines_of(self, batches: Iterator[CapturedBatch]) -> Iterator[str]:
         """Yield the lines of batches."""

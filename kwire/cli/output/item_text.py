@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from typing import Protocol
 
 from ...capture.logs.disk_entry import DiskEntry
@@ -116,10 +116,12 @@ class AsTrees(_AsDecoded):
     Args:
         style: colours and width.
         summary: knows the names of topic ids.
+        labels: what stands at the start of the title of a frame, by the name of its file.
     """
 
-    def __init__(self, style: Style, summary: MessageSummary) -> None:
+    def __init__(self, style: Style, summary: MessageSummary, labels: Mapping[str | None, str] | None = None) -> None:
         self._style, self._records = style, RecordTree(style)
+        self._labels = labels or {}
         self._summary = summary
         self._has_begun = False
 
@@ -131,6 +133,7 @@ class AsTrees(_AsDecoded):
             if isinstance(item, Request | Response):
                 self._summary.learn_names(item.codec, item.message)
             lines = list(tree(item, self._style, self._summary.topic_of))
+            lines[0] = self._labels.get(item.frame.source.file, "") + lines[0]
         gap = "\n" if self._has_begun and not lines[0].startswith("  ") else ""
         self._has_begun = True
         return gap + "\n".join(lines) + "\n"
@@ -178,11 +181,19 @@ class AsText:
         summary: extracts topics and errors.
         style: colours and width.
         live: write each line immediately; if there is only one, its fields follow.
+        labels: what stands at the start of the lines of frames, by the name of their file.
     """
 
-    def __init__(self, summary: MessageSummary, style: Style, *, live: bool = False) -> None:
+    def __init__(
+        self,
+        summary: MessageSummary,
+        style: Style,
+        *,
+        live: bool = False,
+        labels: Mapping[str | None, str] | None = None,
+    ) -> None:
         self._style, self._live = style, live
-        self._records, self._frames = RecordLines(style), FrameLines(summary, style)
+        self._records, self._frames = RecordLines(style), FrameLines(summary, style, labels)
         self._first: Item | None = None  # kept until the second item
         self._count = 0
 

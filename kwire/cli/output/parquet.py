@@ -32,8 +32,16 @@ def parquet(options: argparse.Namespace) -> int:
     more = {"profile": options.profile} if options.profile else {}
     folders = {"recursive_file_lookup": "true"} if getattr(options, "recursive", False) else {}
     written = write_parquet(
-        options.files, options.parquet, threads=options.jobs, apis=",".join(apis), body=body, **more, **folders
+        options.files,
+        options.parquet,
+        threads=options.jobs,
+        apis=",".join(apis),
+        body=body,
+        mask_secrets=not options.show_secrets,
+        **more,
+        **folders,
     )
     bad = f", {written.corrupt:,} not decoded" if written.corrupt else ""
-    remark(f"{count_text(written.frames, 'frame')}{bad} in {written.file}; secrets in it are not masked")
+    secrets = "; secrets in it are not masked" if options.show_secrets else ""
+    remark(f"{count_text(written.frames, 'frame')}{bad} in {written.file}{secrets}")
     return 1 if written.corrupt else 0

@@ -26,20 +26,25 @@ class ConnectionEvents:
 
     def __init__(self) -> None:
         self.found: list[ActivityEvent] = []
-        self._clients: dict[tuple[str, str], str | None] = {}  # client and broker -> client id
+        # by file: client and broker -> client id
+        self._clients: dict[str, dict[tuple[str, str], str | None]] = {}
 
     def add(self, result: Result) -> None:
         """Note who uses a connection."""
         source = result.frame.source
         if isinstance(result, Request) and source.client and source.broker:
-            self._clients.setdefault((source.client, source.broker), result.client.client_id)
+            clients = self._clients.setdefault(source.file or "", {})
+            clients.setdefault((source.client, source.broker), result.client.client_id)
 
-    def read(self, file: str) -> None:
-        """Read the packets of a file whose frames were read; other formats than captures have none."""
-        clients = self._clients
+    def read(self) -> None:
+        """Read the packets of the files whose frames were read."""
+        for file, clients in self._clients.items():
+            if file not in ("", "-", "--hex"):
+                self._read_packets(file, clients)
         self._clients = {}
-        if not clients or file in ("", "-", "--hex"):
-            return
+
+    def _read_packets(self, file: str, clients: dict[tuple[str, str], str | None]) -> None:
+        """Read the packets of a file; other formats than captures have none."""
         observer = TcpObserver()
         try:
             with open_packets(file) as packets:

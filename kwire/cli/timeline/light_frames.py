@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from ...protocol import FrameDecoder, Result
 from ...protocol.connections.decoded_connection import DecodedConnection
-from ...protocol.frames.captured_frame import SECOND, CapturedBatch, CapturedFrame, make_frame
+from ...protocol.frames.captured_frame import SECOND, CapturedBatch, CapturedFrame, Endpoints, make_frame
 from ...protocol.headers.apis import Call
 from ...protocol.headers.header import Header
 from ...protocol.message_summary import make_body_facts
@@ -21,7 +21,8 @@ if TYPE_CHECKING:
     from ...codecs.native import BodyFacts  # missing where the engine was not built
 
 PRODUCE, FETCH = 0, 1
-Sent = Callable[[str, str | None, str, int, float | None], None]
+Sent = Callable[[Call, Endpoints, int, int, float | None], None]
+Ended = Callable[[Sequence[Header], Endpoints], None]
 
 
 class _CallFacts:
@@ -52,8 +53,9 @@ class LightFrames:
     Args:
         decoder: decodes them; must not be shared with another capture.
         file: the name of the capture.
-        sent: called with each request that is not decoded: api, client id, endpoint of the client, frame and time.
-        ended: called with the requests in flight of each connection that ends, its client's endpoint and its number.
+        sent: called with each request that is not decoded: its call, endpoints, correlation id, frame, and time in
+            seconds since 1970.
+        ended: called with the requests in flight of each connection that ends, and its endpoints.
     """
 
     def __init__(
@@ -61,7 +63,7 @@ class LightFrames:
         decoder: FrameDecoder,
         file: str,
         sent: Sent,
-        ended: Callable[[Sequence[Header], str, int], None],
+        ended: Ended,
     ) -> None:
         self._decoder = decoder
         self._file = file
@@ -69,16 +71,16 @@ class LightFrames:
         self._ended = ended
         self._number = 0
         self._calls: dict[Call, _CallFacts] = {}
-        self._clients: dict[int, tuple[DecodedConnection, str]] = {}
+        self._asking: dict[int, tuple[DecodedConnection, Endpoints]] = {}  # connections with requests
 
     def results(self, batch: CapturedBatch) -> Iterator[Result]:
         """Yield the decoded frames of a batch."""
         connections = self._decoder.connections
         for captured in batch:
             if type(captured) is not tuple:
-                connection = self._clients.pop(captured, None)
+                connection = self._asking.pop(captured, None)
                 if connection is not None:
-                    self._ended(tuple(connection[0].in_flight), connection[1], captured)
+                    self._ended(tuple(connection[0].in_flight), connection[1])
                 connections.forget(captured)
                 continue
             number = self._number
@@ -87,8 +89,8 @@ class LightFrames:
             header = connection_state.pair(captured)
             if captured[1]:
                 header.number(number)
-                if captured[0].connection not in self._clients:
-                    self._clients[captured[0].connection] = connection_state, captured[0].client
+                if captured[0].connection not in self._asking:
+                    self._asking[captured[0].connection] = connection_state, captured[0]
             if not self._is_passed(captured, header, connection_state, number):
                 frame = make_frame(captured, self._file, number)
                 yield self._decoder.result(frame, connection_state, header, SECOND)
@@ -98,12 +100,12 @@ class LightFrames:
         call = header.call
         if call is None or call.api.key not in (FETCH, PRODUCE) or header.problem or captured[5] is not None:
             return False
-        ends, is_request, _, now, data, _, first, _ = captured
+        ends, is_request, _, now, data, _, first, second = captured
         if first is None:
             return False
         if is_request:
             connection.meet(call.api.key, call.client_id)
-            self._sent(call.api.name or "", call.client_id, ends.client, number, None if now is None else now / SECOND)
+            self._sent(call, ends, second, number, None if now is None else now / SECOND)
             return True
         start = 8
         if call.api.response_header == 1:

@@ -5,23 +5,26 @@ from __future__ import annotations
 import argparse
 from collections.abc import Iterator, Sequence
 from functools import partial
+from math import inf
 
 from ...capture.dump import Dump
 from ...cluster import ClusterModel
 from ...cluster.activity.activity_event import BROKER, ActivityEvent, ActivityLog, subject
 from ...cluster.activity.cluster_events import FramePlace, cluster_events
 from ...cluster.activity.group_events import GroupEvents
-from ...cluster.activity.request_events import NO_RESPONSE, FailedRequest, RequestEvents
+from ...cluster.activity.request_events import RequestEvents
+from ...cluster.activity.retries import NO_RESPONSE, SentRequest
 from ...cluster.refused_requests import judged
 from ...protocol import Request, Response, Result, Undecodable
-from ...protocol.frames.captured_frame import SECOND, count_frames
+from ...protocol.frames.captured_frame import SECOND, CapturedBatch, Endpoints, count_frames
+from ...protocol.headers.apis import Call
 from ...protocol.headers.header import Header
 from ...zookeeper import ZooKeeperConnection, ZooKeeperSessions
 from ..cluster.observations import NumberedObservation, in_order_of_time, observations_in, znodes_in
 from ..input.dump_decoder import DumpDecoder
-from ..input.dumps import dumps_in
 from ..input.fraction_read import part_read
 from ..input.log_entries import LogEntry, open_batches
+from ..input.merged_inputs import TimedBatches, captured_time, groups_in, item_time, read_groups
 from ..terminal.progress import with_progress
 from .connection_events import ConnectionEvents
 from .light_frames import LightFrames
@@ -54,45 +57,54 @@ class ActivityReader:
 
     def _read_dumps(self, options: argparse.Namespace) -> None:
         reading = DumpDecoder(options, sealed=False)  # as for the model of a cluster; events name no secrets
-        part = partial(part_read, options)
-        for dump in dumps_in(options, logs=True, zookeeper=True):
-            zookeeper: dict[int | None, ZooKeeperConnection] = {}
-            for item in self._items(dump, reading, part):
-                self._observations.extend(observations_in(item, zookeeper, self._sessions))
-            self._connections.read(dump.file)
+        read = partial(self._read_dump, reading=reading, part=partial(part_read, options))
+        groups = groups_in(options, logs=True, zookeeper=True)
+        self._observations.extend(read_groups(groups, lambda dump: read(dump).take(inf), read))
+        self._connections.read()
 
-    def _items(self, dump: Dump, reading: DumpDecoder, part: partial[float | None]) -> Iterator[Result | LogEntry]:
+    def _read_dump(
+        self, dump: Dump, reading: DumpDecoder, part: partial[float | None]
+    ) -> TimedBatches[NumberedObservation]:
+        """Return the cluster data of a dump; taking it also collects the other events."""
+        zookeeper: dict[int | None, ZooKeeperConnection] = {}
         if dump.captured is None or reading.named is not None:
-            read: Iterator[Result | LogEntry] = open_batches(reading.items(dump), sealed=False)
-            for item in with_progress(read, part):
-                if isinstance(item, Request | Response | Undecodable):
-                    self._add(item)
-                yield item
-            return
+            items: Iterator[Result | LogEntry] = with_progress(open_batches(reading.items(dump), sealed=False), part)
+
+            def take_items(batch: list[Result | LogEntry]) -> Iterator[NumberedObservation]:
+                for item in batch:
+                    if isinstance(item, Request | Response | Undecodable):
+                        self._add(item)
+                    yield from observations_in(item, zookeeper, self._sessions)
+
+            return TimedBatches(([item] for item in items), item_time, take_items)
         file = dump.file
 
-        def sent(api: str, client: str | None, end: str, frame: int, time: float | None) -> None:
-            self._requests.sent(api, client, end, frame, time, file)
+        def sent(call: Call, ends: Endpoints, correlation_id: int, frame: int, time: float | None) -> None:
+            self._requests.send(_sent_request(call, ends, file, correlation_id, frame, time))
 
-        frames = LightFrames(reading.decoder(), file, sent, self._lose)
-        for batch in with_progress(dump.captured, part, weight=count_frames):
+        frames = LightFrames(reading.decoder(), file, sent, partial(self._lose, file))
+
+        def take_frames(batch: CapturedBatch) -> Iterator[NumberedObservation]:
             for result in frames.results(batch):
                 self._add(result)
-                yield result
+                yield from observations_in(result, zookeeper, self._sessions)
+
+        return TimedBatches(with_progress(dump.captured, part, weight=count_frames), captured_time, take_frames)
 
     def _add(self, result: Result) -> None:
         self._requests.add(result)
         self._groups.add(result)
         self._connections.add(result)
 
-    def _lose(self, in_flight: Sequence[Header], client: str, connection: int) -> None:
-        """Note the requests of a connection that ended before they were answered."""
-        self._groups.forget(connection)
+    def _lose(self, file: str, in_flight: Sequence[Header], ends: Endpoints) -> None:
+        """Note the end of a connection, and its requests that were not answered."""
+        self._groups.forget(file, ends.connection)
         for header in in_flight:
             if header.call is not None:
                 time = None if header.time is None else header.time / SECOND
-                caller = header.call.api.name or "", header.client_id, client.rpartition(":")[0]
-                self._requests.fail(caller, FailedRequest(NO_RESPONSE, header.frame, time))
+                request = _sent_request(header.call, ends, file, header.correlation_id, header.frame, time)
+                self._requests.fail(request, NO_RESPONSE, time)
+        self._requests.retries.close((file, ends.connection))
 
     def _cluster_events(self) -> Iterator[ActivityEvent]:
         model = ClusterModel()
@@ -112,6 +124,14 @@ class ActivityReader:
             for name in [name for name in event.subjects if name.startswith(f"{BROKER}:")]:
                 node = model.brokers.at(name.removeprefix(f"{BROKER}:"))
                 event.subjects |= frozenset(subject(BROKER, node))
+
+
+def _sent_request(
+    call: Call, ends: Endpoints, file: str, correlation_id: int | None, frame: int | None, time: float | None
+) -> SentRequest:
+    connection = file, ends.connection
+    api, client = call.api.name or "", call.client_id
+    return SentRequest(api, client, ends.client_ip, ends.broker, connection, correlation_id, frame, time)
 
 
 def _in_order(events: list[ActivityEvent]) -> list[ActivityEvent]:

@@ -34,14 +34,15 @@ class GroupEvents:
     """
 
     def __init__(self, log: ActivityLog) -> None:
-        self.tracker: GroupTracker = GroupTracker()
+        self.tracker: GroupTracker = GroupTracker(has_several_files=True)
         self._log = log
         self._reasons: dict[str, list[str]] = {}  # by group: why its next rebalance takes place
         self._asked: dict[tuple[object, int | None], Request[Any]] = {}
 
     def add(self, result: Result) -> None:
         """Process the next frame."""
-        connection = result.frame.source.connection_key
+        source = result.frame.source
+        connection = source.file or "", source.connection_key
         if isinstance(result, Request):
             if hasattr(result.message, "group_id"):
                 self._asked[connection, result.correlation_id] = result
@@ -56,9 +57,9 @@ class GroupEvents:
         if isinstance(result, Response) and request is not None and group_id:
             self._compare(request, result, before, _Members(self.tracker.groups.get(group_id)))
 
-    def forget(self, connection: object) -> None:
-        """Drop the requests of a connection that has ended."""
-        for key in [key for key in self._asked if key[0] == connection]:
+    def forget(self, file: str, connection: object) -> None:
+        """Drop the requests of a connection of a file that has ended."""
+        for key in [key for key in self._asked if key[0] == (file, connection)]:
             del self._asked[key]
 
     def _note_join(self, request: Request[Any]) -> None:

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterator
-from typing import Any, NamedTuple
+from typing import Any
 
 from ...protocol import Request, Response, Result
 from ...protocol.message_summary import MessageSummary
 from ...protocol.results import client_of
 from ...values import ErrorCode
 from .activity_event import BROKER, CLIENT, TOPIC, ActivityEvent, ActivityLog, subject
+from .retries import RetryTracker, SentRequest
 
-RETRIED_WITHIN = 60.0  # seconds after a failed request; a later one of its api is a new request
 # Sent again and again in any case, or with other content each time: another one is no retry.
 NO_RETRIES = {
     *("Fetch", "ShareFetch", "Heartbeat", "ConsumerGroupHeartbeat", "ShareGroupHeartbeat", "BrokerHeartbeat"),
@@ -20,17 +20,6 @@ NO_RETRIES = {
 }
 # KIP-394: the first JoinGroup of a member gets its id; a rebalance is an event of its group.
 STEPS = {ErrorCode.MEMBER_ID_REQUIRED, ErrorCode.REBALANCE_IN_PROGRESS}
-NO_RESPONSE = "no response"
-Caller = tuple[str, str | None, str]  # api, client id, IP address of the client
-
-
-class FailedRequest(NamedTuple):
-    """A failed request: why, in which frame, when, and how many before it failed in a row."""
-
-    reason: str
-    frame: int | None
-    time: float | None
-    attempts: int = 1
 
 
 class RequestEvents:
@@ -41,67 +30,55 @@ class RequestEvents:
 
     Attributes:
         summary: the names of topics that messages name by their ids.
-        failed: requests that failed and may be sent again, by their caller.
+        retries: finds requests that are sent again.
     """
 
     def __init__(self, log: ActivityLog) -> None:
         self.summary: MessageSummary = MessageSummary()
-        self.failed: dict[Caller, FailedRequest] = {}
+        self.retries: RetryTracker = RetryTracker()
         self._log = log
-        self._retried: dict[Caller, int] = {}
 
     def add(self, result: Result) -> None:
         """Process the next frame."""
+        source = result.frame.source
+        for number in result.frame.closed:
+            self.retries.close((source.file or "", number))
         if isinstance(result, Request):
-            source = result.frame.source
-            self.sent(result.api_name, client_of(result), source.client, source.frame, source.time, source.file or "")
+            self.send(_sent_request(result, source.frame))
             self._add_named(result)
         elif isinstance(result, Response):
             self._add_response(result)
 
-    def sent(
-        self, api: str, client: str | None, end: str | None, frame: int | None, time: float | None, file: str
-    ) -> None:
-        """Note a request: is it a retry?
-
-        Args:
-            api, client: the name of the api, and the client id.
-            end: `ip:port` of the client.
-            frame, time, file: where the request is.
-        """
-        caller = api, client, _ip(end)
-        failed = self.failed.pop(caller, None)
-        if failed is None or (time is not None and failed.time is not None and time - failed.time > RETRIED_WITHIN):
-            self._retried.pop(caller, None)
+    def send(self, request: SentRequest) -> None:
+        """Note a request: is it a retry?"""
+        failed = self.retries.send(request)
+        if failed is None:
             return
-        attempts = self._retried[caller] = self._retried.get(caller, 1) + 1
-        after = "" if failed.frame is None else f" in frame {failed.frame}"
-        text = f"{api} is sent again after {failed.reason}{after}, attempt {attempts}"
-        self._log.add(
-            ActivityEvent(
-                "retry", f"client {client or '-'}: {text}", time, file, frame, frozenset(subject(CLIENT, client))
-            )
-        )
+        frame = failed.request.frame
+        after = "" if frame is None else f" in frame {frame}"
+        text = f"{request.api} is sent again after {failed.reason}{after}, attempt {failed.attempt + 1}"
+        words, subjects = f"client {request.client or '-'}: {text}", frozenset(subject(CLIENT, request.client))
+        self._log.add(ActivityEvent("retry", words, request.time, request.connection[0], request.frame, subjects))
 
-    def fail(self, caller: Caller, failed: FailedRequest) -> None:
-        """Note that a request failed and may be sent again."""
-        if caller[0] not in NO_RETRIES and not caller[0].startswith("Describe"):
-            self.failed[caller] = failed
+    def fail(self, request: SentRequest, reason: str, time: float | None) -> None:
+        """Note that a request failed and may be sent again; for the arguments see `RetryTracker.fail`."""
+        if request.api not in NO_RETRIES and not request.api.startswith("Describe"):
+            self.retries.fail(request, reason, time)
 
     def _add_response(self, result: Response) -> None:
         facts = self.summary.facts(result.codec, result.message)
         codes = [code for code in facts.errors if code not in STEPS]
-        source = result.frame.source
-        caller = result.api_name, client_of(result), _ip(source.client)
         if codes:
             errors = ", ".join(name if n == 1 else f"{name} x{n}" for name, n in Counter(map(str, codes)).items())
             topics = f" ({', '.join(facts.topics[:4])})" if facts.topics else ""
             message = _message_of(result.message)
             self._add(result, "error", f"{result.api_name}: {errors}{topics}{message}", *subject(TOPIC, *facts.topics))
-        if any(getattr(code, "retriable", False) for code in codes):
-            self.fail(caller, FailedRequest(str(codes[0]), result.request_frame, source.time))
-        elif caller in self._retried and caller not in self.failed:
-            self._retried.pop(caller)
+        request = _sent_request(result, result.request_frame)
+        reason = next((str(code) for code in codes if getattr(code, "retriable", False)), None)
+        if reason is not None:
+            self.fail(request, reason, result.frame.source.time)
+        else:
+            self.retries.succeed(request.connection, request.correlation_id)
         throttle = getattr(result.message, "throttle_time_ms", 0)
         if throttle > 0:
             self._add(result, "throttle", f"{result.api_name}: throttled for {throttle} ms")
@@ -121,8 +98,13 @@ class RequestEvents:
         self._log.add(ActivityEvent(kind, words, source.time, source.file or "", source.frame, frozenset(named)))
 
 
-def _ip(end: str | None) -> str:
-    return (end or "").rpartition(":")[0]
+def _sent_request(result: Request | Response, frame: int | None) -> SentRequest:
+    """Return a request, or the request of a response, which is in a frame."""
+    source = result.frame.source
+    ip = (source.client or "").rpartition(":")[0]
+    connection = source.file or "", source.connection_key
+    number, client = result.correlation_id, client_of(result)
+    return SentRequest(result.api_name, client, ip, source.broker or "", connection, number, frame, source.time)
 
 
 def _message_of(message: Any) -> str:

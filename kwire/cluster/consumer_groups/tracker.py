@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import deque
 from typing import NamedTuple
 
-from ...protocol import Request, Response, Result
+from ...protocol import Request, Response, Result, Source
 from ..cluster_identity import ClusterIdentity
 from ..events.apply import learn
 from .captured_groups import CapturedGroups
@@ -27,14 +27,19 @@ class _PendingRequest(NamedTuple):
 class GroupTracker(CapturedGroups):
     """Derives consumer groups from frames; `apply` takes one frame after the other.
 
+    Args:
+        has_several_files: whether connections are numbered in each file anew. Rows of tables name the file in which a
+            frame ends, and one connection may go on in another file.
+
     Attributes:
         identity: the cluster ids in the frames: `identity.check()` refuses several.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, *, has_several_files: bool = False) -> None:
         super().__init__()
+        self._has_several_files = has_several_files
         self.identity: ClusterIdentity = ClusterIdentity()
-        self._pending: dict[int | None, deque[_PendingRequest]] = {}  # by connection
+        self._pending: dict[object, deque[_PendingRequest]] = {}  # by connection
 
     def apply(self, result: Result) -> bool:
         """Apply a frame; return whether it was about groups or the cluster.
@@ -45,9 +50,10 @@ class GroupTracker(CapturedGroups):
         4. A response about groups is handled with its request, or without it if that was not captured.
         """
         for connection in result.frame.closed:
-            self._pending.pop(connection, None)
+            self._pending.pop(self._key(result.frame.source, connection), None)
         if isinstance(result, Request) and result.api_name in _ANSWERED:
-            pending = self._pending.setdefault(result.frame.source.connection, deque(maxlen=_IN_FLIGHT))
+            source = result.frame.source
+            pending = self._pending.setdefault(self._key(source, source.connection), deque(maxlen=_IN_FLIGHT))
             pending.append(_PendingRequest(result.correlation_id, result.api_key, result))
         if not isinstance(result, Request | Response):
             return False
@@ -62,13 +68,18 @@ class GroupTracker(CapturedGroups):
         handler(self, result, self._take_request(result))
         return True
 
+    def _key(self, source: Source, connection: int | None) -> object:
+        """Return what identifies a connection."""
+        return (source.file, connection) if self._has_several_files else connection
+
     def _take_request(self, response: Response) -> Request | None:
         """Return the request of a response; discard earlier requests of the connection, which have no response.
 
         `Response.request` cannot stand in: it is the header only, and rows of tables (`kwire.arrow`) are decoded one by
         one, without the state of a connection.
         """
-        pending = self._pending.get(response.frame.source.connection, deque())
+        source = response.frame.source
+        pending = self._pending.get(self._key(source, source.connection), deque())
         for position, waiting in enumerate(pending):
             if (waiting.correlation_id, waiting.api_key) == (response.correlation_id, response.api_key):
                 for _ in range(position + 1):

@@ -71,6 +71,7 @@ cdef bint write_text(const Captured* one, writer, Taken taken, int64_t number, i
         day[0] = seconds // 86400
     put_bytes(o, writer.colour[0])
     line = o.size
+    put_bytes(o, writer.label)
     put_padded(number, 0, 5, True, o)
     put(o, b" ", 1)
     put_time_of_day(seconds % 86400, micros, o)

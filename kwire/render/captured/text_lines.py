@@ -47,6 +47,7 @@ class CapturedLines(CaptureWriterBase):
         self.summary: MessageSummary = lines.summary
         self.error_names: dict[int, str] = {}
         self.duration = duration_text
+        self.label: bytes = lines.labels.get(file, "").encode("utf-8", "surrogatepass")
         self._lines = lines
 
     def date(self, time: float) -> str:

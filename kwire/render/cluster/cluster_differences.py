@@ -9,7 +9,7 @@ from ...cluster import ClusterState
 from ..colours import PLAIN, Style
 from ..escaping import escape
 from .cluster_json import cluster_json
-from .cluster_text import settings_as_text
+from .cluster_text import deleted_text, settings_as_text
 
 
 def cluster_difference_lines(before: ClusterState, after: ClusterState, style: Style = PLAIN) -> Iterator[str]:
@@ -19,7 +19,10 @@ def cluster_difference_lines(before: ClusterState, after: ClusterState, style: S
         if not isinstance(changes, dict):
             continue
         for name, change in changes.items():
-            yield escape(f"{kind} {name}: {_change_text(change)}")
+            topic = name.rpartition("-")[0] if kind == "partition" and change["after"] is None else ""
+            deleted = after.deleted_topics.get(topic)
+            when = "" if deleted is None else f", deleted{deleted_text(deleted)}"
+            yield escape(f"{kind} {name}: {_change_text(change)}{when}")
     if not any(found[kind] for kind in found if kind != "kwire"):
         yield "nothing differs"
 

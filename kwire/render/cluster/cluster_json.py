@@ -29,6 +29,9 @@ def cluster_json(state: ClusterState, tables: Tables | None = None) -> dict[str,
         "quorum": None if state.quorum is None else _quorum_json(state.quorum),
         "logDirs": [_log_dir_json(node, log_dir) for node, dirs in state.log_dirs.items() for log_dir in dirs.values()],
     }
+    if state.deleted_topics:
+        ends = sorted(state.deleted_topics.items())
+        members["deletedTopics"] = [{"topic": topic, "time": end.time, "isExact": end.is_exact} for topic, end in ends]
     if tables is not None:
         members["metrics"] = [asdict(metric) for metric in tables.metrics]
         members["contradictions"] = [asdict(conflict) for conflict in tables.conflicts]

@@ -7,6 +7,7 @@ from datetime import UTC, datetime
 
 from ...cluster import Broker, ClusterState, Partition, Tables
 from ...cluster.placement.rack_rule import KIP_36, KIP_879, RackRule
+from ...cluster.state import DeletedTopic
 from ..colours import PLAIN, Style
 from ..escaping import escape
 from ..table import table
@@ -37,6 +38,9 @@ def cluster_lines(state: ClusterState, style: Style = PLAIN, tables: Tables | No
         yield from _partition_table(state, partitions, rule, style)
     yield ""
     yield from _findings(state, partitions, rule, style)
+    if state.deleted_topics:
+        topics_text = ", ".join(f"{topic}{deleted_text(end)}" for topic, end in sorted(state.deleted_topics.items()))
+        yield escape(f"deleted: {topics_text}")
     yield from _log_dir_lines(state, style)
     yield from _quorum_lines(state, style)
     yield from _setting_lines(state, style)
@@ -168,6 +172,17 @@ def deletion_text(partition: Partition, offline: Sequence[int]) -> str:
     if down:
         return f"being deleted: waits for replica {_nodes(down)}, offline"
     return f"being deleted: waits for replica {_nodes(waits_for)}" if waits_for else "being deleted"
+
+
+def deleted_text(deleted: DeletedTopic) -> str:
+    """Describe when a topic was deleted, after its name; empty if that is unknown.
+
+    >>> deleted_text(DeletedTopic(1795243661.5, True)), deleted_text(DeletedTopic(1795243661.5, False))
+    (' at 2026-11-21T06:47:41.500', ' by 2026-11-21T06:47:41.500')
+    """
+    if deleted.time is None:
+        return ""
+    return f" {'at' if deleted.is_exact else 'by'} {_moment(deleted.time)}"
 
 
 def _row(state: ClusterState, partition: Partition, rule: RackRule) -> list[str]:

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from random import Random
-from typing import Any
+from typing import Any, NamedTuple
 
 from ...broker import Node, ServedCluster, Settings
+from ...broker.chaos import Chaos
+from ...broker.fault_rules import Treatment
 from ...broker.node import LogDir
 from ...broker.request_context import RequestContext
 from ...broker.request_frames import ServedRequest, read_request, write_response
@@ -21,12 +23,21 @@ LOCK_SECONDS = 2.0
 SHARE_GROUPS = {"share-uncommitted": "read_uncommitted", "share-committed": "read_committed"}
 
 
+class HandledRequest(NamedTuple):
+    """A request that a broker has handled: its response, perhaps parked, and how chaos treats it."""
+
+    request: ServedRequest
+    response: Any
+    treatment: Treatment
+
+
 class SimulatedCluster:
     """Three brokers with two disks each.
 
     Args:
         seed: the seed of the brokers' random choices.
         is_unclean: whether one in-sync replica is enough to acknowledge, as with unclean elections.
+        has_chaos: whether requests meet the lawful chaos of this seed until `calm`.
 
     Attributes:
         served: the brokers; replaced by `restart`.
@@ -34,9 +45,10 @@ class SimulatedCluster:
         now: the time in seconds, set by the simulation.
     """
 
-    def __init__(self, seed: int, *, is_unclean: bool = False) -> None:
+    def __init__(self, seed: int, *, is_unclean: bool = False, has_chaos: bool = False) -> None:
         self._seed = seed
         self._starts = 0
+        self._chaos: Chaos | None = Chaos(seed) if has_chaos else None
         self._settings = Settings(
             auto_create_topics=False,
             default_replication_factor=3,
@@ -66,9 +78,22 @@ class SimulatedCluster:
         self._starts += 1
         nodes = [Node(node_id, port=9092 + node_id, disks=disks) for node_id, disks in self._disks.items()]
         served = ServedCluster(nodes, self._settings, Random(f"{self._seed} brokers {self._starts}"))
+        served.chaos = self._chaos
         served.time_ms = lambda: int(self.now * 1000)
         served.tick(self.now)
         return served
+
+    def calm(self) -> None:
+        """End chaos."""
+        self._chaos = self.served.chaos = None
+
+    def take_disturbances(self) -> list[str]:
+        """Return what chaos did to requests since the last call."""
+        if self._chaos is None:
+            return []
+        lines = list(self._chaos.noted)
+        self._chaos.noted.clear()
+        return lines
 
     def restart(self) -> None:
         """Kill all brokers at once, and start them again with the contents of their disks."""
@@ -106,7 +131,7 @@ class SimulatedCluster:
         for partition in list(self.served.controller.partitions()):
             self.served.expand_isr(partition)
 
-    def handle(self, node_id: int, data: bytes, session: SaslSession) -> tuple[ServedRequest, Any] | None:
+    def handle(self, node_id: int, data: bytes, session: SaslSession) -> HandledRequest | None:
         """Handle a request frame; None if it must be answered by closing the connection."""
         request = read_request(Frame(data), self.served.catalog, self.served.apis)
         if not isinstance(request, ServedRequest):
@@ -122,8 +147,15 @@ class SimulatedCluster:
             session.principal,
             session,
         )
-        return request, self.served.handle(context)
+        if self.served.chaos is not None:
+            context = self.served.chaos.disturb(context)
+        treatment = self.served.rules.treat(context)
+        if treatment.drop and not treatment.drop.is_handled:
+            return None
+        return HandledRequest(request, self.served.handle(context), treatment)
 
-    def encode(self, request: ServedRequest, response: Any) -> bytes:
-        """Return the frame of a response."""
-        return write_response(request, response, self.served.catalog)
+    def encode(self, handled: HandledRequest, response: Any) -> bytes:
+        """Return the frame of a response, as chaos changes it."""
+        if handled.treatment.change:
+            response = handled.treatment.change.answer(handled.request.message, response)
+        return write_response(handled.request, response, self.served.catalog)

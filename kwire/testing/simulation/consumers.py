@@ -222,7 +222,7 @@ REJOINING = (
 class ClassicConsumer(Consumer):
     """A member of a classic group with eager rebalances; the leader assigns the partitions in turn."""
 
-    _joins_since: float | None = None  # when it sent JoinGroup for the first time after its last assignment
+    joins_since: float | None = None  # when it sent JoinGroup for the first time after its last assignment
 
     def run(self) -> Steps:
         """Join, read, and join again whenever the group rebalances."""
@@ -247,7 +247,7 @@ class ClassicConsumer(Consumer):
         """Give up the assignment and the member id."""
         super().forget_membership(code)
         self.member_id: str = ""
-        self._joins_since = None
+        self.joins_since = None
 
     def _join(self) -> Steps:
         """Join and sync once; returns whether the member has an assignment."""
@@ -260,8 +260,8 @@ class ClassicConsumer(Consumer):
             protocol_type="consumer",
             protocols=(protocol,),
         )
-        if self._joins_since is None:
-            self._joins_since = self.now
+        if self.joins_since is None:
+            self.joins_since = self.now
         response = yield from self.ask_coordinator(self.group, request, 9, timeout=REQUEST_TIMEOUT + REBALANCE_TIMEOUT)
         if response is None:
             return False
@@ -275,7 +275,7 @@ class ClassicConsumer(Consumer):
         self.member_id, self.generation = response.member_id, response.generation_id
         # The session, and the time for SyncGroup, run since the generation began: a member that joins again, because it
         # did not receive the response, does not extend them (GroupMetadataManager.classicGroupJoinExistingMember).
-        self.kept: float = self._joins_since
+        self.kept: float = self.joins_since
         return (yield from self._sync(response))
 
     def _sync(self, joined: Any) -> Steps:
@@ -297,7 +297,7 @@ class ClassicConsumer(Consumer):
                 self.forget_membership(response.error_code)
             return False
         self.kept = asked_at
-        self._joins_since = None
+        self.joins_since = None
         self.record(Joined(self.group, self.member_id, self.generation))
         indexes = list(response.assignment)
         while indexes:

@@ -9,14 +9,12 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable
 from random import Random
-from typing import Any
 
 from ...broker.purgatory import Parked
-from ...broker.request_frames import ServedRequest
 from ...broker.security.sasl_session import SaslSession
 from ...protocol.sasl.scram_credentials import Users
 from .clock import Clock
-from .cluster import SimulatedCluster
+from .cluster import HandledRequest, SimulatedCluster
 
 USUAL_DELAY = (0.001, 0.02)  # seconds in each direction
 LATE = (2.5, 6.0)  # seconds that a late request takes: longer than a client waits
@@ -29,7 +27,7 @@ class SimulatedConnection:
         is_open: whether the client has it open.
         is_served: whether the broker has it open.
         requests: the received requests that wait for their turn; a broker answers them in order.
-        waiting: the parked request; None if no request is parked.
+        waiting: the request whose response is parked; None if there is none.
         is_broken: whether all further requests are lost.
         is_losing: whether the next response is lost, and the connection with it.
     """
@@ -39,7 +37,7 @@ class SimulatedConnection:
         self.broker: int = broker
         self.is_open = self.is_served = True
         self.requests: deque[bytes] = deque()
-        self.waiting: tuple[ServedRequest, Parked[Any]] | None = None
+        self.waiting: HandledRequest | None = None  # its response is parked
         self.is_broken = self.is_losing = False
         self.reaches_broker: float = 0.0  # when the latest data of each direction arrives
         self.reaches_client: float = 0.0
@@ -144,10 +142,10 @@ class SimulatedNetwork:
             return
         answered.clear()
         for connection in list(self._served):
-            if connection.waiting is not None and connection.waiting[1].is_answered:
-                request, parked = connection.waiting
+            handled = connection.waiting
+            if handled is not None and handled.response.is_answered:
                 connection.waiting = None
-                self._guard(connection, request, lambda parked=parked: parked.response)  # type: ignore[misc]
+                self._respond(connection, handled)
                 self._serve(connection)
 
     def _end(self, connection: SimulatedConnection) -> None:
@@ -168,7 +166,7 @@ class SimulatedNetwork:
         connection.is_served = False
         self._served.pop(connection, None)
         if connection.waiting is not None:
-            self._cluster.served.waiting.forget(connection.waiting[1])
+            self._cluster.served.waiting.forget(connection.waiting.response)
         self._cluster.served.shares.disconnected(connection.session)
 
     def _arrive(self, connection: SimulatedConnection, data: bytes) -> None:
@@ -190,20 +188,20 @@ class SimulatedNetwork:
             if handled is None:
                 self._end(connection)
                 return
-            request, response = handled
+            response = handled.response
+            connection.is_losing |= handled.treatment.drop is not None
             if isinstance(response, Parked) and not response.is_answered:
-                connection.waiting = request, response
-            elif isinstance(response, Parked):
-                self._guard(connection, request, lambda response=response: response.response)  # type: ignore[misc]
+                connection.waiting = handled
             elif response is not None:
-                self._guard(connection, request, lambda response=response: response)  # type: ignore[misc]
+                self._respond(connection, handled)
 
-    def _guard(self, connection: SimulatedConnection, request: ServedRequest, make: Callable[[], Any]) -> None:
+    def _respond(self, connection: SimulatedConnection, handled: HandledRequest) -> None:
         """Create and send a response; exceptions are those of the broker."""
+        response = handled.response
         try:
-            data = self._cluster.encode(request, make())
+            data = self._cluster.encode(handled, response.response if isinstance(response, Parked) else response)
         except Exception as error:  # what a broker raises is what this looks for
-            self._raised(connection.client, repr(request.message), error)
+            self._raised(connection.client, repr(handled.request.message), error)
             self._end(connection)
             return
         if connection.is_losing or self.unreachable.get(connection.broker):

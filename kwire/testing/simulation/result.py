@@ -96,6 +96,7 @@ def simulate(
     steps: int = STEPS,
     clients: Mapping[str, ClientFactory] | None = None,
     has_unclean_elections: bool = False,
+    has_chaos: bool = False,
     schedule: Schedule | str | None = None,
 ) -> SimulationResult:
     """Simulate three brokers and their clients under faults, and check the history.
@@ -110,6 +111,8 @@ def simulate(
         steps: the number of faults.
         clients: functions that make the user's own clients, by name; these run beside the model clients.
         has_unclean_elections: whether replicas are elected that lack records: the checkers then report losses.
+        has_chaos: whether brokers also disturb requests by the seed, as `kwire.testing.Kafka(chaos=seed)` does: all
+            answers are lawful.
         schedule: a schedule to replay, or its JSON, as a failure prints it; then `seed` and `steps` are not used.
 
     Returns:
@@ -128,7 +131,8 @@ def simulate(
         raise ValueError(f"steps must be 0 or more, not {steps}")
     own = dict(clients or {})
     if schedule is None:
-        schedule = draw_schedule(seed, steps, is_unclean=has_unclean_elections).with_clients(list(own))
+        drawn = draw_schedule(seed, steps, is_unclean=has_unclean_elections, has_chaos=has_chaos)
+        schedule = drawn.with_clients(list(own))
     return run_schedule(Schedule.from_json(schedule) if isinstance(schedule, str) else schedule, own)
 
 

@@ -54,6 +54,7 @@ class Schedule:
         clients: the clients.
         faults: the faults.
         is_unclean: whether unclean elections happen, which lose acknowledged records.
+        has_chaos: whether brokers disturb requests lawfully until all faults end, as `kwire.testing.Kafka(chaos=seed)`.
     """
 
     seed: int
@@ -61,6 +62,7 @@ class Schedule:
     clients: tuple[ClientPlan, ...]
     faults: tuple[PlannedFault, ...]
     is_unclean: bool = False
+    has_chaos: bool = False
 
     def to_json(self) -> str:
         """Return the schedule as one line of JSON."""
@@ -70,6 +72,7 @@ class Schedule:
             "clients": self.clients,
             "faults": self.faults,
             "is_unclean": self.is_unclean,
+            "has_chaos": self.has_chaos,
         }
         return json.dumps(fields, separators=(",", ":"))
 
@@ -104,13 +107,14 @@ KINDS: dict[str, tuple[int, int, int]] = {
 }
 
 
-def draw_schedule(seed: int, steps: int, *, is_unclean: bool = False) -> Schedule:
+def draw_schedule(seed: int, steps: int, *, is_unclean: bool = False, has_chaos: bool = False) -> Schedule:
     """Draw a schedule.
 
     Args:
         seed: the seed.
         steps: the number of faults. Clients work for 0.6 s of simulated time for each, and for 4 s at least.
         is_unclean: whether to include unclean elections.
+        has_chaos: whether brokers disturb requests; the faults are the same with and without.
     """
     rng = Random(f"{seed} schedule")
     seconds = round(max(4.0, steps * SECONDS_PER_STEP), 1)
@@ -125,7 +129,7 @@ def draw_schedule(seed: int, steps: int, *, is_unclean: bool = False) -> Schedul
     if is_unclean:
         kinds += ["elect-unclean"] * 8
     faults = [_draw_fault(rng, rng.choice(kinds), seconds, len(clients)) for _ in range(steps)]
-    return Schedule(seed, seconds, tuple(clients), tuple(sorted(faults)), is_unclean)
+    return Schedule(seed, seconds, tuple(clients), tuple(sorted(faults)), is_unclean, has_chaos)
 
 
 def _draw_fault(rng: Random, kind: str, seconds: float, clients: int) -> PlannedFault:

@@ -31,7 +31,7 @@ class ShareConsumer(ModelClient):
         self.assigned: frozenset[int] = frozenset()
         self.kept: float = 0.0
         self._beat_due: float = 0.0
-        self._was_lost = False
+        self._misses_assignment = False
         self._turn = 0
         self._sessions: dict[int, int] = {}  # the next epoch of the share session with each broker
         self._fetched: dict[int, set[int]] = {}  # the partitions in each session
@@ -54,10 +54,10 @@ class ShareConsumer(ModelClient):
             group_id=self.group,
             member_id=self.member_id,
             member_epoch=epoch,
-            subscribed_topic_names=(TOPIC,) if epoch == 0 or (self._was_lost and epoch > 0) else None,
+            subscribed_topic_names=(TOPIC,) if epoch == 0 or (self._misses_assignment and epoch > 0) else None,
         )
         response = yield from self.ask_coordinator(self.group, request, 1)
-        self._was_lost = response is None  # then the next heartbeat is complete, and the assignment is repeated
+        self._misses_assignment = response is None  # then the next heartbeat is complete: the assignment is repeated
         if response is None:
             return
         if response.error_code:
@@ -69,6 +69,9 @@ class ShareConsumer(ModelClient):
             return
         if epoch == 0:
             self.record(Joined(self.group, self.member_id, response.member_epoch))
+        # An earlier request to join that arrives late gets the new epoch and assignment, which nobody receives; a
+        # heartbeat that is not complete gets them only if they change again (GroupMetadataManager.shareGroupHeartbeat).
+        self._misses_assignment = response.assignment is None and response.member_epoch != self.epoch
         self.kept = asked_at
         self.epoch = response.member_epoch
         self._beat_due = self.now + HEARTBEAT_INTERVAL

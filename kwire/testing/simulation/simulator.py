@@ -41,7 +41,9 @@ class Simulation:
         self.schedule = schedule
         self.history: History = History()
         self.clock: Clock = Clock()
-        self.cluster: SimulatedCluster = SimulatedCluster(schedule.seed, is_unclean=schedule.is_unclean)
+        self.cluster: SimulatedCluster = SimulatedCluster(
+            schedule.seed, is_unclean=schedule.is_unclean, has_chaos=schedule.has_chaos
+        )
         self.network: SimulatedNetwork = SimulatedNetwork(
             self.clock, self.cluster, schedule.seed, self._receive, self._close_connection, self._record_error
         )
@@ -60,6 +62,7 @@ class Simulation:
             self.clock.call_at(fault.at, partial(self._begin, fault))
         self._check_often()
         self._run_until(self.schedule.seconds)
+        self.cluster.calm()
         self.cluster.expand_isrs()
         self._note("all faults have ended")
         self._settle()
@@ -83,11 +86,12 @@ class Simulation:
     def _is_settled(self) -> bool:
         """Return whether nothing is left to do. This only saves time: the checkers look at what clients see."""
         members: dict[str, set[str]] = {}
-        for name, client in self.clients.items():
-            if isinstance(client, (Consumer, ShareConsumer)) and not client.is_over:
-                members.setdefault(client.group, set()).add(name)
-            if isinstance(client, ModelClient) and not client.is_over and client.unfinished():
-                return False
+        clients = [client for client in self.clients.values() if isinstance(client, ModelClient) and not client.is_over]
+        for client in clients:
+            if isinstance(client, (Consumer, ShareConsumer)):
+                members.setdefault(client.group, set()).add(client.name)
+        if any(client.unfinished() or _is_joining(client) for client in clients):
+            return False
         for group in self.cluster.served.groups.all():
             own = group.members if group.consumer is None else group.consumer.members
             if {member.client_id for member in own.values()} != members.pop(group.group_id, set()):
@@ -132,6 +136,8 @@ class Simulation:
             self._tick()
             self.clock.run_next()
             self.network.answer_parked()
+            for line in self.cluster.take_disturbances():
+                self._note(line)
         self.clock.now = self.cluster.now = max(end if not is_over() else 0.0, self.clock.now)
 
     def _tick(self) -> None:
@@ -285,6 +291,12 @@ class Simulation:
                 self.history.add(action, name, self.clock.now)
             else:
                 raise TypeError(f"client {name!r} returned {action!r}; Send, Close, Wake or a HistoryEvent is needed")
+
+
+def _is_joining(client: ModelClient) -> bool:
+    """Return whether a client waits for an answer to JoinGroup, perhaps in vain, while the group still counts it as a
+    member, until its session times out."""
+    return isinstance(client, ClassicConsumer) and client.joins_since is not None
 
 
 def group_of(plan: ClientPlan) -> str:

@@ -135,6 +135,20 @@ def test_a_member_that_lost_an_answer_sends_its_topics_and_gets_its_assignment_a
     assert world.ask("ShareGroupHeartbeat", 1, **fields, subscribed_topic_names=("t",)).assignment is not None
 
 
+def test_records_wait_while_the_stored_state_of_their_partition_cannot_be_read() -> None:
+    """After a restart, records that the group has accepted would be delivered again."""
+    world = share_world()
+    send(world, 3)
+    coordinator_of("g:t:0", world.cluster.controller, SHARES)  # creates the topic
+    for part in world.cluster.controller.topics[SHARES].partitions:
+        part.leader = NO_LEADER
+    member = Sharer(world, "a", fetches=False)
+    assert (member.fetch(), partition(world).start) == ([], -1)
+    for part in world.cluster.controller.topics[SHARES].partitions:
+        part.elect_leader()
+    assert member.fetch() == [(0, 2, 1)]
+
+
 def test_an_acknowledgement_that_cannot_be_stored_is_refused() -> None:
     world = share_world()
     one = Sharer(world, "a")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pickle
 from pathlib import Path
 from random import Random
+from struct import pack
 from typing import Any
 
 import pytest
@@ -23,6 +24,7 @@ from kwire.protocol.connections.decoded_connection import DecodedConnection
 from kwire.protocol.frames.captured_frame import CapturedBatch, NamedEnds, first_numbers
 from kwire.protocol.headers.apis import Apis
 from kwire.schema.catalog import catalog_for
+from tests.arrow.pieces import cut_at_packets
 from tests.capture.building import Conversation, interface, packet_of, section
 from tests.capture.building import enhanced as packet_block
 from tests.capture.damaged_packets import damaged_capture
@@ -71,7 +73,7 @@ def read_whole(path: Path, engine: str) -> tuple[list[object], list[str]]:
 
 def read_in_ranges(path: Path, size: int, engine: str) -> tuple[list[object], list[str], list[CaptureRange]]:
     first = FrameExtractor(str(path), engine=engine)
-    parts = list(find_ranges(str(path), first, Counter(), size))
+    parts = list(find_ranges([str(path)], first, Counter(), size))
     batches = list[CapturedBatch]()
     for part in map(pickle.loads, map(pickle.dumps, parts)):  # as another process gets them
         counter = Counter()
@@ -80,6 +82,44 @@ def read_in_ranges(path: Path, size: int, engine: str) -> tuple[list[object], li
             assert counter.count == count
             batches += found
     return outcomes(batches), first.remarks, parts
+
+
+@each_of("path", CAPTURES, most=4, ids=[path.name for path in CAPTURES])
+def test_connections_continue_from_file_to_file(path: Path, tmp_path: Path) -> None:
+    if path.suffix != ".pcap":
+        pytest.skip("only pcap is cut at packets")
+    data, names = path.read_bytes(), cut_at_packets(path, tmp_path, 5)
+    paths = [str(name) for name in names]
+    for engine in ENGINES:
+        first = FrameExtractor("x", engine=engine)
+        parts = list(find_ranges(paths, first, Counter(), len(data) // 17))
+        assert [part.path for part in parts if part.ends_file] == paths
+        assert len(parts) > 10
+        batches = list[CapturedBatch]()
+        for part in map(pickle.loads, map(pickle.dumps, parts)):
+            with open_range(part, FrameExtractor("x", engine=engine), Counter()) as found:
+                batches += found
+        assert outcomes(batches) == read_whole(path, engine)[0]
+
+
+def test_a_file_that_cannot_be_read_to_its_end_is_followed_by_the_next(tmp_path: Path) -> None:
+    conversation = Conversation().open()
+    for number in range(4):
+        conversation.ask(number)
+    blocks = [packet_block(packet_of(segment), ticks=tick) for tick, segment in enumerate(conversation.segments)]
+    large = pack("<III", 0xBAD, 1 << 25, 0)  # a block that is longer than any packet, and ends here
+    paths = [str(tmp_path / name) for name in ("1.pcapng", "2.pcapng")]
+    for path, some, end in zip(paths, (blocks[:6], blocks[6:]), (large, b""), strict=True):
+        Path(path).write_bytes(section() + interface() + b"".join(some) + end)
+    for size in (100, 10_000):
+        batches = list[CapturedBatch]()
+        for part in find_ranges(paths, FrameExtractor("x"), Counter(), size):
+            with open_range(part, FrameExtractor("x"), Counter()) as found:
+                batches += found
+        frames = list(build_frames(batches, "x"))
+        faults = [frame.fault for frame in frames if frame.fault is not None]
+        assert [type(fault).__name__ for fault in faults] == ["BrokenDump"]
+        assert len(frames) == 1 + 2 * 4
 
 
 def check(path: Path, size: int, engine: str = ENGINE) -> list[CaptureRange]:

@@ -51,6 +51,17 @@ def test_plans_for_two_clusters_are_refused(capsys: pytest.CaptureFixture[str]) 
     assert "its files name 2 cluster ids: " in capsys.readouterr().err
 
 
+@needs_shared
+def test_a_deleted_topic_says_when(capsys: pytest.CaptureFixture[str]) -> None:
+    """kafka-4.4-kraft.segments: RemoveTopicRecord of the topic "gone", in a batch of 06:42:58.771."""
+    log = str(SHARED / "captures/kafka-4.4-kraft.segments/__cluster_metadata-0/00000000000000000000.log")
+    assert "\ndeleted: gone at 2026-11-21T06:42:58.771\n" in out(capsys, "cluster", log)
+    for arguments in (["--topic", "gone"], ["--why", "gone-0"]):
+        assert main(["cluster", log, *arguments]) == 2
+        assert "topic gone was deleted at 2026-11-21T06:42:58.771; --at" in capsys.readouterr().err
+    assert "topic  partition" in out(capsys, "cluster", log, "--topic", "gone", "--at", "2026-11-21T06:42:58")
+
+
 def test_what_cannot_be_told(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["cluster", DUMP, "--topic", "lonly"]) == 2
     assert "there is no topic 'lonly'; did you mean lonely?" in capsys.readouterr().err

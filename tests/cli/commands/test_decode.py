@@ -75,7 +75,8 @@ def test_folders_are_read_if_told(tmp_path: Path, capsys: pytest.CaptureFixture[
     (tmp_path / ".hidden").write_bytes(request(3))
     assert main(["decode", "-r", str(tmp_path)]) == 0
     captured = capsys.readouterr()
-    assert [line.split()[3] for line in captured.out.splitlines()] == ["#1", "#2"]
+    lines = [line.split() for line in captured.out.splitlines()]
+    assert [(line[0], line[4]) for line in lines] == [("a.bin", "#1"), ("two.bin", "#2")]
     assert captured.err.splitlines() == [
         f"kwire: {tmp_path}/a.bin: read as raw frames",
         f"kwire: {tmp_path}/b/two.bin: read as raw frames",

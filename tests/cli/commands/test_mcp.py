@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import importlib
+import json
 import sys
 from pathlib import Path
 from typing import Any
@@ -11,10 +13,12 @@ import pytest
 from mcp import ClientSession, StdioServerParameters
 from mcp.client.stdio import stdio_client
 
-from kwire.cli.commands.mcp import MOST_TEXT, Tools
+from kwire.cli.commands.mcp import MOST_JSON, MOST_TEXT, Tools
 from kwire.cli.main import main
+from kwire.cli.output.tool_schemas import OUTPUT_SCHEMAS
 from tests.conftest import ROOT
 
+jsonschema: Any = importlib.import_module("jsonschema")  # which mcp needs; it has no types
 CAPTURE = str(ROOT / "fixtures/dumps/kafka-3.9-zk.pcap")
 
 
@@ -77,10 +81,10 @@ def test_only_named_files_are_read(tmp_path: Path) -> None:
     (tmp_path / "in/inner.bin").symlink_to("a.bin")
     (tmp_path / "in/loop.bin").symlink_to("loop.bin")
     tools = Tools([tmp_path / "in"])
-    files = tools.files().splitlines()
+    files = tools.files().text.splitlines()
     assert [Path(file).name for file in files] == ["a.bin", "inner.bin"]
-    assert all("1 frame" in tools.decode(file) for file in files)  # what is listed is not refused
-    assert "1 frame" in tools.decode(str(tmp_path / "in/a.bin"))
+    assert all("1 frame" in tools.decode(file).text for file in files)  # what is listed is not refused
+    assert "1 frame" in tools.decode(str(tmp_path / "in/a.bin")).text
     for name in ("out.bin", "in/link.bin", "in/../out.bin", "in", "in/none", "in/loop.bin", "a\0b"):
         with pytest.raises(ValueError, match="may be read"):
             tools.decode(str(tmp_path / name))
@@ -113,21 +117,87 @@ def test_failures_and_unknown_arguments_are_errors() -> None:
 
 def test_tools_run_the_commands_of_their_names() -> None:
     tools = Tools([Path(CAPTURE)])
-    assert "MEMBER_ID_REQUIRED" in tools.exchange(CAPTURE, 20)
-    assert tools.exchange(CAPTURE, 20).count("JoinGroup") >= 2
-    assert "rack-range" in tools.groups(CAPTURE, at="06:26:55")
-    assert "beyond" in tools.latency(CAPTURE)
-    assert len(tools.decode(CAPTURE, since="06:29:00").splitlines()) < len(tools.decode(CAPTURE).splitlines())
+    assert "MEMBER_ID_REQUIRED" in tools.exchange(CAPTURE, 20).text
+    assert tools.exchange(CAPTURE, 20).text.count("JoinGroup") >= 2
+    assert "rack-range" in tools.groups(CAPTURE, at="06:26:55").text
+    assert "beyond" in tools.latency(CAPTURE).text
+    assert len(tools.decode(CAPTURE, since="06:29:00").text) < len(tools.decode(CAPTURE).text)
     with pytest.raises(ValueError, match="choose one"):
         tools.stats(CAPTURE, slow=3, unanswered=True)
-    assert len(tools.stats(CAPTURE, slow=3).splitlines()) < 8
+    assert len(tools.stats(CAPTURE, slow=3).text.splitlines()) < 8
 
 
 def test_answers_are_bounded() -> None:
     answer = Tools([Path(CAPTURE)]).decode(
         CAPTURE, fields=",".join(["topics[].partitions[].replica_nodes[]"] * 200), first=10**9
     )
-    assert len(answer) < 2 * MOST_TEXT + 500
+    assert len(answer.text) < 2 * MOST_TEXT + 500
+
+
+CALLS: dict[str, dict[str, Any]] = {
+    "files": {},
+    "stats": {"file": CAPTURE, "slow": 2},
+    "latency": {"file": CAPTURE, "slow": 2},
+    "timeline": {"file": CAPTURE},
+    "cluster": {"file": CAPTURE},
+    "groups": {"file": CAPTURE},
+    "compare": {"before": CAPTURE, "after": CAPTURE},
+    "schema": {"message": "Metadata:12"},
+    "errors": {"code": "LEADER"},
+}
+
+
+def test_structured_results_are_those_of_their_schemas(capsys: pytest.CaptureFixture[str]) -> None:
+    """Model Context Protocol 2025-06-18, "Structured content" and "Output schema" of tools."""
+    assert CALLS.keys() == OUTPUT_SCHEMAS.keys()
+    tools, *results = asked(*CALLS.items(), ("errors", {"code": "no such error"}), ("decode", {"file": CAPTURE}))
+    schemas = {tool.name: tool.output_schema for tool in tools}
+    assert {name: schema for name, schema in schemas.items() if schema is not None} == OUTPUT_SCHEMAS
+    answers = {name: result.structured_content for name, result in zip(CALLS, results, strict=False)}
+    for name, answer in answers.items():
+        jsonschema.validate(answer, schemas[name], jsonschema.Draft202012Validator)
+    *_, failed, lines = results
+    assert failed.is_error
+    assert lines.structured_content is None  # lines are text
+    assert main(["timeline", "--json", CAPTURE]) == 0
+    assert answers["timeline"] == json.loads(capsys.readouterr().out)
+    assert [len(answers[name]["slowest"]) for name in ("stats", "latency")] == [2, 2]
+    assert [message["name"] for message in answers["schema"]["messages"]] == ["MetadataRequest", "MetadataResponse"]
+    assert "LEADER_NOT_AVAILABLE" in [error["name"] for error in answers["errors"]["errors"]]
+
+
+@pytest.mark.parametrize(
+    ("name", "path"),
+    [
+        ("stats", "rows"),
+        ("stats", "slowest"),
+        ("latency", "rows"),
+        ("latency", "slowest"),
+        ("timeline", "events"),
+        ("cluster", "brokers"),
+        ("cluster", "partitions"),
+        ("groups", "groups"),
+        ("groups", "members"),
+        ("groups", "partitions"),
+        ("errors", "errors"),
+        ("schema", "messages"),
+    ],
+)
+def test_what_schemas_name_is_there(name: str, path: str) -> None:
+    tools = Tools([Path(CAPTURE)])
+    data = getattr(tools, name)(**CALLS[name]).data
+    named = OUTPUT_SCHEMAS[name]["properties"][path]["items"]["properties"].keys()
+    assert data[path]
+    assert named - {"count", "until"} <= {member for item in data[path] for member in item}
+
+
+def test_structured_results_are_bounded(tmp_path: Path) -> None:
+    for number in range(5000):
+        (tmp_path / f"{'x' * 60}{number}.bin").touch()
+    data = Tools([tmp_path]).files().data
+    assert data is not None
+    assert 5000 - len(data["files"]) == data["leftOut"]["files"] > 0
+    assert len(json.dumps(data)) < 1.2 * MOST_JSON
 
 
 def test_wrong_usage(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:

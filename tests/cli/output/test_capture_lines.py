@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 import kwire
-from kwire.cli.commands import decode
+from kwire.cli.output.dump_lines import DumpLines
 from kwire.protocol.frame_kinds import FrameKinds
 from tests.capture.building import Conversation, capture
 from tests.capture.captured import CAPTURES
@@ -34,7 +34,7 @@ def both_ways(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int,
         quick = run_command(capsys, "decode", *form, *arguments)
         assert run_command(capsys, "decode", *form, "--client", "*", *arguments) == quick
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(decode, "is_quick", lambda *_: False)
+            patch.setattr(DumpLines, "_is_quick", lambda *_: False)
             assert run_command(capsys, "decode", *form, *arguments) == quick
         results.append(quick)
     return results[1]
@@ -70,11 +70,13 @@ def test_frames_that_do_not_decode_are_counted(tmp_path: Path, capsys: pytest.Ca
         assert "5 frames, 1 undecodable\n" in remarks
 
 
-def test_several_files_in_their_order(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_several_files_in_order_of_time(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     paths = [str(capture_of(tmp_path, kafka(port), name=f"{port}.pcap")) for port in (50000, 50001)]
     (tmp_path / "raw.bin").write_bytes(bytes.fromhex("0000000a 0003 0001 00000007 0000"))
     _, lines, _ = both_ways(capsys, *paths, str(tmp_path / "raw.bin"))
-    assert [line.count("50001") for line in lines.splitlines()] == [0] * 6 + [2] * 6 + [0]
+    *frames, raw = map(json.loads, lines.splitlines())
+    times = [frame["source"]["time"] for frame in frames]
+    assert (times, len(times), "time" in raw["source"]) == (sorted(times), 12, False)
 
 
 def test_what_is_broken_in_a_folder_ends_that_file_alone(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -21,6 +21,8 @@ from kwire.cli.terminal.escaped_output import TerminalBytes, let_pass, terminal_
 from kwire.protocol import Source
 from kwire.render.colours import COLOURS
 from kwire.testing import Kafka
+from kwire.testing.cluster_options import ClusterOptions
+from kwire.testing.replay.recording import Recording
 from tests.cli.terminal.test_pager import on_terminal
 from tests.cli.test_main import KWIRE
 
@@ -122,6 +124,9 @@ def commands_on(file: str, folder: Path) -> Iterator[list[str]]:
     yield ["diff", file, file]
     yield ["compare", file, file]
     yield ["compare", "--json", file, file]
+    recording = folder / "recording.zip"
+    Recording(ClusterOptions(), (), Path(file).read_bytes(), {1: 9092}, test=EVIL).write(recording)
+    yield from (["replay", *options.split(), str(recording)] for options in ("", "--all", "--json"))
     yield from ([name, f"--{EVIL}"] for name in COMMANDS)
     yield from ([*words.split(), EVIL] for words in WITH_NAMES)
     yield ["decode", f"{EVIL}.none"]

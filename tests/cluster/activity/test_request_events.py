@@ -7,7 +7,8 @@ from typing import Any
 import kwire
 from kwire import Frame, FrameDecoder, Source
 from kwire.cluster.activity.activity_event import ActivityLog
-from kwire.cluster.activity.request_events import NO_RESPONSE, FailedRequest, RequestEvents
+from kwire.cluster.activity.request_events import RequestEvents
+from kwire.cluster.activity.retries import NO_RESPONSE, SentRequest
 
 M: Any = kwire.messages
 
@@ -46,10 +47,15 @@ def test_what_comes_much_later_or_after_a_final_error_is_no_retry() -> None:
 def test_a_request_without_a_response_may_be_sent_again() -> None:
     log = ActivityLog()
     requests = RequestEvents(log)
-    requests.fail(("Produce", "me", "10.0.0.1"), FailedRequest(NO_RESPONSE, 7, 1.0))
-    requests.fail(("Fetch", "me", "10.0.0.1"), FailedRequest(NO_RESPONSE, 8, 1.0))
-    requests.sent("Fetch", "me", "10.0.0.1:6", 9, 2.0, "x")
-    requests.sent("Produce", "me", "10.0.0.1:7", 10, 2.0, "x")
+
+    def sent(api: str, connection: int, frame: int) -> SentRequest:
+        return SentRequest(api, "me", "10.0.0.1", "b:9", ("x", connection), frame, frame, 2.0)
+
+    for number, api in enumerate(("Produce", "Fetch"), 7):
+        requests.fail(sent(api, 0, number), NO_RESPONSE, 1.0)
+    requests.retries.close(("x", 0))
+    requests.send(sent("Fetch", 1, 9))
+    requests.send(sent("Produce", 1, 10))
     assert [event.text for event in log.events] == [
         "client me: Produce is sent again after no response in frame 7, attempt 2"
     ]

@@ -29,6 +29,7 @@ MAGIC_2, ZSTD = 2, 4
 ATTRIBUTES, TRANSACTIONAL = 22, 0x10  # where the low byte of a batch's attributes is, and the bit of transactions
 NO_TIME = -1
 SentPartition: TypeAlias = "messages.ProduceRequest.PartitionProduceData"
+NOT_IN_TRANSACTION = "the producer has no open transaction with this partition"
 NO_KEY = "a record of a compacted topic must have a key"
 
 
@@ -165,7 +166,9 @@ def _check_batch(
     if outcome := _out_of_time(topic, batch, request.cluster.time_ms(), request.node_id):
         return outcome
     if batch.is_transactional and (code := _join(request, partition, log, batch)):
-        return ProduceOutcome(code, -1, "the producer has no open transaction with this partition")
+        is_unlogged = code == ErrorCode.NOT_ENOUGH_REPLICAS
+        problem = "the transaction's log cannot be written" if is_unlogged else NOT_IN_TRANSACTION
+        return ProduceOutcome(code, -1, problem)
     code, before = log.producers.check(batch)
     if before is not None:
         return ProduceOutcome(code, before, None, log.producers.time_of(batch))
@@ -237,8 +240,10 @@ def _join(
     if isinstance(transaction, int):
         return ErrorCode.INVALID_PRODUCER_EPOCH if transaction == ErrorCode.PRODUCER_FENCED else transaction
     if request.version >= FIRST_OF_PROTOCOL_2:
-        transactions.add(transaction, request.now, [topic_partition], protocol=2)
-    elif topic_partition not in transaction.partitions or transaction.state is not TransactionState.ONGOING:
+        # ReplicaManager.handleProduceAppend: producers repeat NOT_ENOUGH_REPLICAS without asking for metadata
+        is_added = transactions.add(transaction, request.now, [topic_partition], protocol=2) == ErrorCode.NONE
+        return ErrorCode.NONE if is_added else ErrorCode.NOT_ENOUGH_REPLICAS
+    if topic_partition not in transaction.partitions or transaction.state is not TransactionState.ONGOING:
         is_new = request.version >= FIRST_WITH_ABORTABLE
         return ErrorCode.TRANSACTION_ABORTABLE if is_new else ErrorCode.INVALID_TXN_STATE
     return ErrorCode.NONE

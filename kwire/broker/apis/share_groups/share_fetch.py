@@ -160,7 +160,7 @@ class _Fetching:
         rows = [(place, part) for place, part in parts.items() if part.error_code or part.acquired]
         return Later(lambda: self.response(rows))
 
-    def _candidate(self, topic_partition: TopicIdPartition, size: int, most: int) -> _Candidate | int:
+    def _candidate(self, topic_partition: TopicIdPartition, size: int, most: int) -> _Candidate | int | None:
         request = self.request
         message = self.request.message
         shares = self.request.cluster.shares
@@ -172,6 +172,8 @@ class _Fetching:
         if part is None:
             return ErrorCode.UNKNOWN_SERVER_ERROR  # no member of the group has subscribed to the topic
         configs = request.cluster.controller.group_configs_of(self.member.group_id)
+        if part.start < 0 and not shares.can_store(self.member.group_id, topic_partition):
+            return None  # SharePartition.maybeInitialize: what is stored is not known yet, and the fetch waits
         if part.start < 0:
             part.begin(_start(log, configs["share.auto.offset.reset"], request.cluster.time_ms))
         before = part.size

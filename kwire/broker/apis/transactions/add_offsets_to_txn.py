@@ -17,8 +17,8 @@ def add_offsets_to_txn(request: RequestContext[messages.AddOffsetsToTxnRequest])
     if code := request.error(group=message.group_id):
         return messages.AddOffsetsToTxnResponse(error_code=code)
     topic_partition = request.cluster.groups.log_place(message.group_id)
-    request.cluster.transactions.add(transaction, request.now, [topic_partition])
-    return messages.AddOffsetsToTxnResponse()
+    code = request.cluster.transactions.add(transaction, request.now, [topic_partition])
+    return messages.AddOffsetsToTxnResponse(error_code=code)
 
 
 APIS = {  # what each version has changed

@@ -70,8 +70,8 @@ def _add_partitions(
             topic_partition: ErrorCode.NONE if topic_partition in known else ErrorCode.TRANSACTION_ABORTABLE
             for topic_partition in places
         }
-    else:
-        request.cluster.transactions.add(transaction, request.now, places)
+    elif code := request.cluster.transactions.add(transaction, request.now, places):
+        errors = dict.fromkeys(places, code)
     row = messages.AddPartitionsToTxnResponse.AddPartitionsToTxnTopicResult
     part = messages.AddPartitionsToTxnResponse.AddPartitionsToTxnPartitionResult
     return tuple(

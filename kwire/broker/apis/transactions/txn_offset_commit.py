@@ -59,9 +59,12 @@ def _committing(request: RequestContext[messages.TxnOffsetCommitRequest]) -> Gro
     ):
         return ErrorCode.INVALID_TXN_STATE
     group = _group_of(request)
-    if is_second and isinstance(group, Group):
-        cluster.transactions.add(transaction, request.now, [topic_partition], protocol=2)
-    return group
+    if not is_second or isinstance(group, int):
+        return group
+    # Kafka: ReplicaManager.maybeSendPartitionToTransactionCoordinator and GroupCoordinatorService, by way of
+    # NOT_ENOUGH_REPLICAS
+    code = cluster.transactions.add(transaction, request.now, [topic_partition], protocol=2)
+    return ErrorCode.COORDINATOR_NOT_AVAILABLE if code else group
 
 
 def _group_of(request: RequestContext[messages.TxnOffsetCommitRequest]) -> Group | int:

@@ -7,6 +7,8 @@ from typing import Any
 import pytest
 
 import kwire
+from kwire.broker.controller.topic_names import TRANSACTIONS
+from kwire.broker.internal_topics import coordinator_of
 from kwire.broker.transactions.transaction import TransactionState
 from kwire.broker.transactions.transaction_coordinator import HIGHEST_EPOCH, MOST_TRANSACTIONS
 from kwire.testing import Kafka
@@ -218,3 +220,38 @@ def test_there_is_a_bound() -> None:
     for number in range(MOST_TRANSACTIONS):
         assert not isinstance(begin(str(number), 1000, -1, -1), int)
     assert begin("more", 1000, -1, -1) == ErrorCode.COORDINATOR_NOT_AVAILABLE
+
+
+def test_nothing_is_added_to_a_transaction_whose_log_cannot_be_written() -> None:
+    """Otherwise a restarted coordinator would not know of the partition, which would never get a marker."""
+    world = World(count=2)
+    cluster = world.cluster
+    cluster.stop(1)
+    assert coordinator_of("x", cluster.controller, TRANSACTIONS) == 2  # which creates the log on broker 2 alone
+    cluster.start(1)
+    begun = world.ask("InitProducerId", 4, node=2, transactional_id="x", transaction_timeout_ms=60_000)
+    identity = {"producer_id": begun.producer_id, "producer_epoch": begun.producer_epoch}
+
+    def produce() -> int:
+        record = kwire.Record(0, 1000, None, b"x")
+        records = kwire.build_batch([record], **identity, base_sequence=0, is_transactional=True)
+        part = M.ProduceRequest.PartitionProduceData(index=0, records=records)
+        row = M.ProduceRequest.TopicProduceData(name="t", partition_data=(part,))
+        answer = world.ask("Produce", 12, node=1, transactional_id="x", acks=-1, topic_data=(row,))
+        return int(answer.responses[0].partition_responses[0].error_code)
+
+    cluster.stop(2)
+    assert produce() == ErrorCode.NOT_ENOUGH_REPLICAS
+    transaction = cluster.transactions.find("x")
+    assert transaction is not None
+    assert (transaction.state, transaction.partitions) == (TransactionState.EMPTY, {})
+    cluster.start(2)
+    assert produce() == 0
+    states = [transaction.state]
+    cluster.stop(2)  # past its timeout, it stays open until its end can be logged
+    world.wait(62.0)
+    states.append(transaction.state)
+    cluster.start(2)
+    world.wait(2.0)
+    states.append(transaction.state)
+    assert states == [TransactionState.ONGOING, TransactionState.ONGOING, TransactionState.COMPLETE_ABORT]

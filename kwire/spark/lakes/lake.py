@@ -1,8 +1,13 @@
 """A lake of tables that grows run by run: each run appears atomically, and no file is written twice.
 
-Spark writes a run beside the tables, in a folder that no reader lists. When the run is complete, a decision is
-written; then the folders of the run are moved to the tables. A job that finds a decision moves the remaining folders;
-it deletes runs without a decision. Therefore, after a killed job and another run, a lake is the same as after one run.
+Tables of Parquet: Spark writes a run beside the tables, in a folder that no reader lists. When the run is complete, a
+decision is written; then the folders of the run are moved to the tables. A job that finds a decision moves the
+remaining folders; it deletes runs without a decision.
+
+Tables of Delta Lake and Iceberg commit by themselves, and each knows the runs that it has: a job that finds a run that
+has begun writes it again, and the tables that have it skip it.
+
+Therefore, after a killed job and another run, a lake is the same as after one run.
 """
 
 from __future__ import annotations
@@ -11,16 +16,26 @@ import json
 from collections.abc import Mapping, Sequence
 from hashlib import sha256
 from secrets import token_hex
-from typing import Any
+from typing import Any, NamedTuple
 
 from pyarrow.fs import FileSelector, FileType
 
-from ..capture.files import find_store
-from ..errors import KwireError, without_password
+from ...capture.files import find_store
+from ...errors import KwireError, without_password
+from ..session import JobFailed
 from .lake_files import LakeFile
-from .session import JobFailed
 
 MANIFEST, STAGING, DECISION, SUCCESS = "_manifest", "_staging", "decision.json", "_SUCCESS"
+BEGUN = "begun.json"
+PARQUET = "parquet"
+
+
+class Run(NamedTuple):
+    """A run: its name, its files, and whether it replaces all other runs."""
+
+    name: str
+    files: tuple[LakeFile, ...]
+    overwrite: bool
 
 
 class GrownFiles(KwireError):
@@ -54,10 +69,19 @@ class Lake:
         names = {name for name, _ in self._within("")}
         return bool(names) and not names & {MANIFEST, STAGING}
 
+    @property
+    def formats(self) -> set[str]:
+        """The formats of its tables; none if it is new."""
+        return {run.get("format", PARQUET) for run in self._runs()}
+
+    def _runs(self) -> list[dict[str, Any]]:
+        names = [f"{MANIFEST}/{name}" for name, _ in self._within(MANIFEST)]
+        names += [f"{STAGING}/{name}/{BEGUN}" for name, _ in self._within(STAGING)]
+        return [json.loads(text) for text in map(self._read, names) if text]
+
     def done(self) -> dict[str, LakeFile]:
-        """Return the files that have been written, by identity."""
-        runs = [json.loads(self._read(f"{MANIFEST}/{name}")) for name, _ in self._within(MANIFEST)]
-        return {source.identity: source for run in runs for source in (LakeFile(**row) for row in run["files"])}
+        """Return the files that have been written, or that a run has begun to write, by identity."""
+        return {source.identity: source for run in self._runs() for source in files_of(run)}
 
     def new(self, sources: Sequence[LakeFile]) -> list[LakeFile]:
         """Return the files that have not been written yet, without duplicates.
@@ -73,33 +97,57 @@ class Lake:
             raise GrownFiles(tuple(sorted(longer)))
         return list(pending.values())
 
-    def stage(self, sources: Sequence[LakeFile], *, overwrite: bool = False) -> tuple[str, str]:
-        """Return the name of a run over these files, and the folder in the lake under which Spark writes its tables.
+    def new_run(self, files: Sequence[LakeFile], *, overwrite: bool = False) -> Run:
+        """Return a run over these files; one that replaces other runs has a new name."""
+        names = "".join(sorted(file.identity for file in files)) + (token_hex(8) if overwrite else "")
+        name = "r" + sha256(names.encode()).hexdigest()[:12]  # "r": readers would parse digits as a number
+        return Run(name, tuple(files), overwrite)
 
-        A run that replaces other runs has a new name.
-        """
-        names = "".join(sorted(source.identity for source in sources)) + (token_hex(8) if overwrite else "")
-        run = "r" + sha256(names.encode()).hexdigest()[:12]  # "r": readers would parse digits as a number
-        return run, f"{STAGING}/{run}-{token_hex(4)}"
+    def place_of(self, run: Run) -> str:
+        """Return a new folder in the lake under which Spark writes the tables of a run."""
+        return f"{STAGING}/{run.name}-{token_hex(4)}"
 
-    def commit(self, run: str, staged: str, sources: Sequence[LakeFile], *, overwrite: bool = False) -> None:
-        """Make a run with complete tables visible; raise JobFailed if it has no tables."""
-        files = [source._replace(path=without_password(source.path))._asdict() for source in sources]
+    def commit(self, run: Run, staged: str) -> None:
+        """Make a run with complete tables of Parquet visible; raise JobFailed if it has no tables."""
         tables = [name for name, is_folder in self._within(staged) if is_folder]
         if not tables:
             raise JobFailed(f"what was written to {self.out} is not seen from here; name the folder by its URI")
-        decision = {"run": run, "overwrite": overwrite, "tables": tables, "files": files}
+        decision = {"run": run.name, "overwrite": run.overwrite, "tables": tables, "files": rows_of(run.files)}
         self._write(f"{staged}/{DECISION}", json.dumps(decision).encode())
         self._carry_out(staged, decision)
 
+    def begin(self, run: Run, table_format: str) -> None:
+        """Note a run whose tables commit by themselves."""
+        begun = {"format": table_format, "overwrite": run.overwrite, "files": rows_of(run.files)}
+        self._write(f"{STAGING}/{run.name}/{BEGUN}", json.dumps(begun).encode())
+
+    def begun(self) -> list[Run]:
+        """Return the runs of killed jobs, which are to be written again."""
+        found = [(name, self._read(f"{STAGING}/{name}/{BEGUN}")) for name, _ in self._within(STAGING)]
+        runs = [(name, json.loads(text)) for name, text in found if text]
+        return [Run(name, tuple(files_of(run)), run["overwrite"]) for name, run in runs]
+
+    def finish(self, run: Run, table_format: str) -> None:
+        """Note that all tables have a run; one that replaces the others ends them, too."""
+        if run.overwrite:
+            for name, _ in self._within(MANIFEST):
+                self._delete(f"{MANIFEST}/{name}")
+        manifest = {"format": table_format, "files": rows_of(run.files)}
+        self._write(f"{MANIFEST}/{run.name}.json", json.dumps(manifest).encode())
+        self._delete(f"{STAGING}/{run.name}")
+
+    def forget(self, run: Run) -> None:
+        """Forget a run that has begun, because another one replaces all runs."""
+        self._delete(f"{STAGING}/{run.name}")
+
     def recover(self) -> None:
-        """Complete a killed job if its decision was written; otherwise delete its run."""
+        """Complete a killed job if its decision was written; delete its run unless it is to be written again."""
         for name, _ in self._within(STAGING):
             staged = f"{STAGING}/{name}"
             decision = self._read(f"{staged}/{DECISION}")
             if decision:
                 self._carry_out(staged, json.loads(decision))
-            else:
+            elif not self._read(f"{staged}/{BEGUN}"):
                 self._delete(staged)
 
     def _carry_out(self, staged: str, decision: Mapping[str, Any]) -> None:
@@ -163,3 +211,13 @@ class Lake:
 def _shown(source: LakeFile) -> tuple[str, str]:
     """Return the key by which a manifest finds a file that has since grown."""
     return without_password(source.path), source.head
+
+
+def files_of(run: Mapping[str, Any]) -> list[LakeFile]:
+    """Return the files of a run."""
+    return [LakeFile(**row) for row in run["files"]]
+
+
+def rows_of(sources: Sequence[LakeFile]) -> list[dict[str, Any]]:
+    """Return files as values of JSON, without passwords in their paths."""
+    return [source._replace(path=without_password(source.path))._asdict() for source in sources]

@@ -1,0 +1,31 @@
+"""The topics that a cluster no longer has, and when each was deleted."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from ..events.authority import Authority
+from ..state import DeletedTopic
+from .timeline import PartitionTimeline
+
+
+def find_deleted_topics(timelines: Mapping[tuple[str, int], PartitionTimeline]) -> dict[str, DeletedTopic]:
+    """Return the topics whose partitions are all deleted, by name; a topic that was created again is not.
+
+    Args:
+        timelines: the partitions, by topic and index.
+    """
+    found: dict[str, DeletedTopic] = {}
+    existing = set[str]()
+    for (topic, _), timeline in sorted(timelines.items()):
+        if not timeline.entries:
+            continue
+        entry = timeline.entries[-1]
+        if not entry.state.is_deleted:
+            existing.add(topic)
+            continue
+        deleted = DeletedTopic(entry.since.time, entry.authority >= Authority.CONTROLLER)
+        other = found.get(topic)
+        if other is None or (deleted.time or 0.0) > (other.time or 0.0):
+            found[topic] = deleted
+    return {topic: deleted for topic, deleted in found.items() if topic not in existing}
