@@ -23,7 +23,7 @@ from ..capture.znode_files import read_znode_text
 from ..errors import DumpError, ZnodeError
 from ..protocol.frames.stream_faults import BrokenDump, NotKafka
 from ..protocol.headers.apis import Apis
-from ..schema.catalog import catalog_for
+from ..schema.catalog import Catalog, catalog_for
 from ..zookeeper import znodes_in
 from .find_files import find_files
 from .input_splits import RAW_FRAMES, InputSplit, divide
@@ -39,7 +39,11 @@ from .rows.selected_messages import bodies_for, chooser
 
 MOST_KEPT, MOST_BYTES = 64, 64 << 20  # maximum number of stored replays, and of their bytes
 JSON_FILE = ".json"  # in the names of files that may contain znodes
-KINDS = {PCAP: ("pcap",), HEX: ("hex text",), LOG: ("a log segment", "a snapshot")}  # prefixes of `Dump.kind`
+KINDS: dict[str, tuple[str, ...]] = {
+    PCAP: ("pcap",),
+    HEX: ("hex text",),
+    LOG: ("a log segment", "a snapshot"),
+}  # prefixes of `Dump.kind`
 
 
 class BatchReader:
@@ -62,7 +66,7 @@ class BatchReader:
 
     def __init__(self, options: Options, schema: Any = None) -> None:
         self.options = options
-        self.catalog = catalog_for(options.profile or None, options.release or None)
+        self.catalog: Catalog = catalog_for(options.profile or None, options.release or None)
         self.columns: list[str] = columns_for(options, schema)
         bodies = bodies_for(options, self.catalog, schema) if MESSAGE in self.columns else None
         self.apis: Apis = Apis(self.catalog, chooser(options, self.catalog))

@@ -7,7 +7,7 @@ from ..protocol import LEAST, LIMIT
 from ..protocol.frames.frame_size import get_int32
 
 # name -> how it begins
-UNSUPPORTED = {
+UNSUPPORTED: dict[str, tuple[bytes, ...]] = {
     "a Sun snoop capture": (b"snoo",),
     "a Network Monitor capture": (b"RTSS", b"GMBU"),
     "a Sniffer capture": (b"TRSN", b"XCP\0"),

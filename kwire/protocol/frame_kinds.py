@@ -53,7 +53,10 @@ class FrameKind(KindState):
         self.is_request = is_request
         self.codec = codec
         self.tagged = tagged
-        self.table = self.facts = self.learns = self.row = None
+        self.table: Any = None
+        self.facts: Any = None
+        self.learns: Any = None
+        self.row: Any = None
         self.test: Any = True
         self.reads_body = False
 

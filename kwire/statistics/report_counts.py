@@ -10,7 +10,7 @@ from ..codecs.message_codec import Codec
 from ..protocol import FrameDecoder, Request, Response, Result, Token, Undecodable
 from ..protocol.connections.decoded_connection import DecodedConnection
 from ..protocol.frame_kinds import FrameKind, FrameKinds
-from ..protocol.frames.captured_frame import SECOND, CapturedBatch, CapturedFrame, make_frame
+from ..protocol.frames.captured_frame import SECOND, CapturedBatch, CapturedFrame, Endpoints, make_frame
 from ..protocol.frames.stream_faults import loses_bytes
 from ..protocol.headers.apis import Apis, Call
 from ..protocol.headers.header import Header
@@ -224,8 +224,10 @@ class CapturedReportCounts:
         self._number = 0
         # attributes that `FrameBatch.tally` uses
         self.apis: Apis = decoder.connections.apis
-        self.kinds, self.meet = self._kinds.of, self._kinds.meet
-        self.begin, self.forget = decoder.connections.of, decoder.connections.forget
+        self.kinds: Callable[[Call], tuple[Any, Any]] = self._kinds.of
+        self.meet: Callable[[DecodedConnection, Any, bytes], None] = self._kinds.meet
+        self.begin: Callable[[Endpoints], DecodedConnection] = decoder.connections.of
+        self.forget: Callable[[object], None] = decoder.connections.forget
 
     @property
     def state(self) -> Any:

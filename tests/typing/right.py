@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import asyncio
 import uuid
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import assert_type
 
+from hypothesis import given
+
 import kwire
 from kwire import messages as M
+from kwire.testing import strategies
 from kwire.values import ErrorCode, kind
 
 
@@ -73,6 +77,30 @@ def forwarded(path: Path) -> Iterator[bytes]:
     own = kwire.Catalog.from_directory("specs")
     yield kwire.encode_request(own.messages.PingRequest(), 0, catalog=own)
     yield kwire.encode_request(kwire.codec("FetchRequest", 12).decode(b""), 12)
+
+
+async def count_responses(tap: asyncio.StreamReader) -> int:
+    async with kwire.open(tap) as reader:
+        assert_type(reader, kwire.AsyncDumpReader)
+        return len([result async for result in reader if isinstance(result, kwire.Response)])
+
+
+@given(
+    strategies.messages(M.HeartbeatRequest, 4),
+    strategies.messages("HeartbeatRequest", 4),
+    strategies.requests(M.ProduceRequest),
+    strategies.exchanges("Produce"),
+    strategies.captures(strategies.exchanges(M.FetchRequest)),
+)
+def test_drawn(
+    heartbeat: M.HeartbeatRequest,
+    named: M.HeartbeatRequest,
+    request: kwire.Request[M.ProduceRequest],
+    exchange: tuple[kwire.Request, kwire.Response | None],
+    capture: strategies.DrawnCapture,
+) -> None:
+    assert_type(request.message.acks, int)
+    print(heartbeat.group_id, named.group_id, exchange[0].message, len(capture.data), kwire.open(capture.data).kind)
 
 
 def explained(code: int) -> str:

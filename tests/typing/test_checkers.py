@@ -23,7 +23,7 @@ PROGRAMS = {
     "record_copier": 7,
     "spark_job": 20,
 }  # with how many mistakes, at least
-LEAST_COMPLETE = 98.0  # percent of the public symbols, those of messages among them, whose type is said
+LEAST_COMPLETE = 99.5  # percent of the public symbols, those of messages among them, whose type is said
 PYRIGHT = Path(sys.executable).with_name("pyright")
 
 pytestmark = pytest.mark.ci

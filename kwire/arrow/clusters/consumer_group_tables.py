@@ -19,7 +19,7 @@ from .table_batches import ARROW_TYPES, union_batches
 
 # The messages to read from captures, as options of `kwire.arrow.read` and of Spark's data source.
 GROUP_OPTIONS = {**OPTIONS, "apis": ",".join(f"{api}{side}" for api in APIS for side in ("Request", "Response"))}
-GROUP_ROWS = {"members": MemberRow, "partitions": PartitionRow}
+GROUP_ROWS: dict[str, type[MemberRow] | type[PartitionRow]] = {"members": MemberRow, "partitions": PartitionRow}
 _GROUP_TYPES = {**ARROW_TYPES, "int": pa.int64(), "bool": pa.bool_(), "tuple[int, ...]": pa.list_(pa.int32())}
 
 

@@ -115,7 +115,8 @@ class PcapGrammar(Grammar):
         earliest, latest: the range of valid times of packets, in nanoseconds.
     """
 
-    least, start = RECORD_HEADER, FILE_HEADER
+    least: int = RECORD_HEADER
+    start: int = FILE_HEADER
 
     def __init__(self, head: bytes, earliest: int, latest: int) -> None:
         order, self._tick = MAGICS[head[:4]]
@@ -156,7 +157,8 @@ class PcapGrammar(Grammar):
 class PcapngGrammar(Grammar):
     """Blocks of pcapng; for the arguments see `PcapGrammar`."""
 
-    least, start = LEAST, 0
+    least: int = LEAST
+    start: int = 0
 
     def __init__(self, head: bytes, earliest: int, latest: int) -> None:
         reader = PcapngReader(iter([head]))

@@ -20,7 +20,7 @@ from ...protocol.headers.apis import Api, Apis
 from ..raw_frames import RawFrame
 from .row_faults import RowFault, fault_of
 
-DIRECTIONS = {True: "request", False: "response", None: None}
+DIRECTIONS: dict[bool | None, str | None] = {True: "request", False: "response", None: None}
 CONNECTION_COST, ASKED_COST = 1500, 120  # bytes of memory
 
 

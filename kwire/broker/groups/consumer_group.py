@@ -70,8 +70,7 @@ class ConsumerMember(ModernMember[TopicPartition]):
 
     def prolong(self, seconds: float) -> None:
         """Extend the member's deadlines by some seconds."""
-        self.deadline += seconds
-        self.revokes_until += seconds
+        ModernMember.prolong(self, seconds)  # super() does not know the class that slots=True makes
         if self.classic is not None:
             self.classic.joins_until += seconds
             self.classic.syncs_until += seconds
@@ -146,11 +145,11 @@ class ConsumerGroup(ModernGroup[ConsumerMember, TopicPartition]):
         # Kafka: GroupMetadataManager.updateTargetAssignment, TargetAssignmentBuilder.build
         before = self.counts
         self.recount(counts)
-        self.epoch += changed or self.counts != before
+        self.epoch: int = self.epoch + (changed or self.counts != before)
         if self.epoch == self.target_epoch:
             return
         self.target_epoch: int = self.epoch
-        self.target = self._assign(ids)
+        self.target: dict[str, set[TopicPartition]] = self._assign(ids)
 
     def _assign(self, ids: Mapping[str, bytes] | None) -> dict[str, Assigned]:
         members = [

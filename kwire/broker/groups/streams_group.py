@@ -96,7 +96,7 @@ class StreamsMember(ModernMember[Task]):
         self.client_tags = before.client_tags
         self.endpoint = before.endpoint
         self.rebalance_timeout: float = before.rebalance_timeout
-        self.assigned = set(before.assigned)
+        self.assigned: set[Task] = set(before.assigned)
         self.epochs = dict(before.epochs)
         self.previous_epoch = 0
 
@@ -111,7 +111,7 @@ class StreamsMember(ModernMember[Task]):
         # Kafka: GroupMetadataManager.streamsGroupStaticMemberGroupLeave
         self.has_left = True
         self.epoch = -2
-        self.revoking = set()
+        self.revoking: set[Task] = set()
         self.epochs = {task: 0 for task in self.assigned if task.role is Role.ACTIVE}
 
 
@@ -206,7 +206,7 @@ class StreamsGroup(ModernGroup[StreamsMember, Task]):
         self.delayed_until = None
         configured = self.configured
         if configured is None or configured.problem is not None:
-            self.target = {name: set() for name in self.members}
+            self.target: dict[str, set[Task]] = {name: set() for name in self.members}
             return
         owners = {name: self._describe_owner(member) for name, member in self.members.items()}
         replicas = int(self.configs.get("num.standby.replicas", 0))

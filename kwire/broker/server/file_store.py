@@ -187,7 +187,9 @@ class ReadOnlyStore(FileStore):
     ends."""
 
     def __init__(self, folder: Path, prefix: str = "") -> None:
-        self.folder, self.segment_bytes, self.prefix = folder, SEGMENT, prefix
+        self.folder: Path = folder
+        self.segment_bytes: int = SEGMENT
+        self.prefix: str = prefix
         self._active, self._size = -1, 0
         self._left: SegmentPosition | None = None  # the last position after a truncation
         self._is_truncated = False

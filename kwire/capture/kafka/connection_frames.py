@@ -82,7 +82,8 @@ class KafkaConnection(ConversationState):
         return type(self), (), (*facts, self.general, self.newest, self.answered, self.expected(IN_FLIGHT), self.apis)
 
     def __setstate__(self, state: tuple[Any, ...]) -> None:
-        self.recogniser, self.connection, self.client, self.ends, self.readers, *others = state
+        self.recogniser, self.connection, client, self.ends, self.readers, *others = state
+        self.client: int = client
         self.tokens, self.client_id, self.general, self.newest, self.answered, in_flight, apis = others
         for api, correlation_id in in_flight:
             self.expect(api, correlation_id)

@@ -32,7 +32,9 @@ class FrameSearch:
         judge: Callable[[bytearray, int, Set[int]], FrameVerdict],
         find: Finder | None = None,
     ) -> None:
-        self.pattern, self.judge, self.find = pattern, judge, find
+        self.pattern: Callable[[], re.Pattern[bytes]] = pattern
+        self.judge: Callable[[bytearray, int, Set[int]], FrameVerdict] = judge
+        self.find: Finder | None = find
         self._packets: set[int] = set()
         self._seen = 0  # all positions before this one were examined
         self._waiting: list[tuple[int, int, int]] = []  # bytes needed, position, likelihood

@@ -31,6 +31,7 @@ class AsyncBinarySource(Protocol):
 
     async def read(self, size: int, /) -> bytes:
         """Return at most `size` bytes, as soon as there are any; none at the end."""
+        ...
 
 
 class _SourceClosed(Exception):

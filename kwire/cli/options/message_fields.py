@@ -15,7 +15,7 @@ from .usage_error import UsageError
 
 _MEMBER = re.compile(r"(?P<name>\w+)(?P<sign>:?=)(?P<text>.*)", re.DOTALL)
 # Values sent for omitted fields where the spec's default is unsuitable: Metadata would create topics.
-DEFAULTS = {"allowAutoTopicCreation": False, **SOFTWARE}
+DEFAULTS: dict[str, object] = {"allowAutoTopicCreation": False, **SOFTWARE}
 
 
 def message_of(codec: Codec, members: Iterable[str], body: dict[str, Any] | None = None) -> Any:

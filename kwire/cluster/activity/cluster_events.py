@@ -14,7 +14,11 @@ from ..history.timeline import Moment, TimelineEntry
 from ..model import ClusterModel
 from .activity_event import BROKER, TOPIC, ActivityEvent, subject
 
-OFFLINE_WORDS = {None: "", "broker": " (its broker is down)", "log directory": " (its log directory failed)"}
+OFFLINE_WORDS: dict[str | None, str] = {
+    None: "",
+    "broker": " (its broker is down)",
+    "log directory": " (its log directory failed)",
+}
 LISTED = 8  # partitions that the text of an event names
 
 

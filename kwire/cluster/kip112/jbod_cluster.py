@@ -183,7 +183,7 @@ class JbodCluster(Steps):
     def crash(self, broker_id: int) -> None:
         """Kill a broker: its connections break; its session with ZooKeeper lasts until `expire`."""
         host = self.hosts[broker_id]
-        self.links = {
+        self.links: dict[LinkKey, Link] = {
             key: link
             for key, link in self.links.items()
             if key[0] not in host.controller_epochs and key[1] != broker_id

@@ -54,8 +54,10 @@ class KafkaConnectionState(PairingState):
 
     def __setstate__(self, state: tuple[Any, ...]) -> None:
         self.apis, entries, self.answers, self.group, self.mechanism, self._doubt, self._ids, *others = state
-        self._client, is_unknown, is_uncertain, self.call, self.authenticating, *others = others
-        self.expects_tokens, self.lossy, self.tokens, own = others
+        self._client, is_unknown, is_uncertain, call, self.authenticating, *others = others
+        self.expects_tokens, lossy, self.tokens, own = others
+        self.call: Any = call
+        self.lossy: bool = lossy
         in_flight: Any = self.in_flight
         in_flight.go_on(entries)
         self._known = NO_CALLS if is_unknown else self.apis.calls(self._client, self.group)

@@ -11,7 +11,7 @@ from ...protocol import FrameDecoder, Result
 from ...protocol.connections.decoded_connection import DecodedConnection
 from ...protocol.frame_kinds import FrameKinds
 from ...protocol.frames.captured_frame import SECOND, CapturedBatch, CapturedFrame, make_frame
-from ...protocol.headers.apis import Apis
+from ...protocol.headers.apis import Apis, Call
 from ...protocol.headers.header import Header
 from ...query.captured_query import CapturedQuery
 
@@ -70,7 +70,9 @@ class CaptureWriterBase:
         self.selection: CapturedQuery | None = selection
         kinds.prepare = None if selection is None else selection.prepare
         self.apis: Apis = decoder.connections.apis
-        self.kinds, self.meet, self.forget = kinds.of, kinds.meet, decoder.connections.forget
+        self.kinds: Callable[[Call], tuple[Any, Any]] = kinds.of
+        self.meet: Callable[[DecodedConnection, Any, bytes], None] = kinds.meet
+        self.forget: Callable[[object], None] = decoder.connections.forget
 
     def written(
         self, batch: CapturedBatch, number: int, carefully: Carefully, start: int = 0

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from datetime import UTC, datetime
 
 from ...codecs.message_codec import Codec
 from ...protocol import FrameDecoder
+from ...protocol.connections.decoded_connection import DecodedConnection
 from ...protocol.frame_kinds import FrameKind, FrameKinds
+from ...protocol.frames.captured_frame import Endpoints
 from ...protocol.headers.apis import Call
-from ...protocol.message_summary import MessageFacts, make_body_facts
+from ...protocol.message_summary import MessageFacts, MessageSummary, make_body_facts
 from ...query.captured_query import CapturedQuery
 from ...redact.secret_messages import may_carry
 from ...values import kind
@@ -37,11 +40,11 @@ class CapturedLines(CaptureWriterBase):
         selection: CapturedQuery | None = None,
     ) -> None:
         super().__init__(decoder, file, FrameKinds(self._kind), sealed=sealed, selection=selection)
-        self.begin = decoder.connections.of
+        self.begin: Callable[[Endpoints], DecodedConnection] = decoder.connections.of
         self.width: int = lines.style.width
         before, _, behind = lines.style.paint("value", "-").partition("-")
         self.colour: tuple[bytes, bytes] = before.encode(), behind.encode()
-        self.summary = lines.summary
+        self.summary: MessageSummary = lines.summary
         self.error_names: dict[int, str] = {}
         self.duration = duration_text
         self.label: bytes = lines.labels.get(file, "").encode("utf-8", "surrogatepass")

@@ -324,4 +324,6 @@ class TransactionalProducer(IdempotentProducer):
         self.record(TransactionEnded(transaction, is_commit, producer.producer_id, producer.epoch, asked_at))
         if self._protocol == 2:  # the next transaction has the next epoch
             known = producer.known if response.producer_id == producer.producer_id else set()
-            self.producer = ModelProducer(response.producer_id, response.producer_epoch, known=known)
+            self.producer: ModelProducer | None = ModelProducer(
+                response.producer_id, response.producer_epoch, known=known
+            )

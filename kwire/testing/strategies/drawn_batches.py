@@ -80,7 +80,7 @@ def record_batches(
     >>> test_the_records_of_a_batch()
     """
     base_offset = draw(st.integers(0, LARGEST))
-    options = draw(_headers()) | {"base_offset": base_offset} if magic == 2 else {}
+    options: dict[str, Any] = draw(_headers()) | {"base_offset": base_offset} if magic == 2 else {}
     ordered = draw(
         st.lists(records(magic, base_offset=base_offset), min_size=min_size, max_size=max_size, unique_by=_offset_of)
         .map(lambda drawn: sorted(drawn, key=_offset_of))

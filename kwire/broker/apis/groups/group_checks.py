@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, Union
 
 from .... import messages
 from ....cluster.assignors.members import TopicPartition
@@ -17,10 +17,10 @@ from ...groups.streams_group import StreamsGroup
 from ...internal_topics import coordinator_of
 from ...request_context import RequestContext
 
-CommittedTopic: TypeAlias = (
-    "messages.OffsetCommitRequest.OffsetCommitRequestTopic"
-    " | messages.TxnOffsetCommitRequest.TxnOffsetCommitRequestTopic"
-)
+CommittedTopic: TypeAlias = Union[
+    "messages.OffsetCommitRequest.OffsetCommitRequestTopic",
+    "messages.TxnOffsetCommitRequest.TxnOffsetCommitRequestTopic",
+]
 
 
 def problem_with(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TypeAlias
+from typing import TypeAlias, Union
 
 from .... import messages
 from ....values import ErrorCode
@@ -15,10 +15,10 @@ from ...groups.share_group import ShareGroup
 from ...request_context import RequestContext
 from .group_checks import CommittedTopic, commit_problem, membership, problem_with
 
-CommittedPartition: TypeAlias = (
-    "messages.OffsetCommitRequest.OffsetCommitRequestPartition"
-    " | messages.TxnOffsetCommitRequest.TxnOffsetCommitRequestPartition"
-)
+CommittedPartition: TypeAlias = Union[
+    "messages.OffsetCommitRequest.OffsetCommitRequestPartition",
+    "messages.TxnOffsetCommitRequest.TxnOffsetCommitRequestPartition",
+]
 FIRST_OF_CONSUMERS = 9  # OffsetCommit: the first version for members of groups whose broker assigns
 
 

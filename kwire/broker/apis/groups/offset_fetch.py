@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import NamedTuple, TypeAlias
+from typing import NamedTuple, TypeAlias, Union
 
 from .... import messages
 from ....values import ErrorCode
@@ -15,10 +15,11 @@ from .group_checks import consumer_problem, problem_with
 
 FIRST_WITH_ERROR = 2  # OffsetFetch: older versions have error codes only per partition
 FIRST_WITH_GROUPS = 8  # the first version of OffsetFetch for several groups (KIP-709)
-RequestedTopics: TypeAlias = (  # before version 8, and since
-    "Sequence[messages.OffsetFetchRequest.OffsetFetchRequestTopic]"
-    " | Sequence[messages.OffsetFetchRequest.OffsetFetchRequestTopics]"
-)
+# before version 8, and since
+RequestedTopics: TypeAlias = Union[
+    "Sequence[messages.OffsetFetchRequest.OffsetFetchRequestTopic]",
+    "Sequence[messages.OffsetFetchRequest.OffsetFetchRequestTopics]",
+]
 WantedOffsets = Iterator[tuple[str, bytes, list[int]]]
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from typing import TypeAlias
+from typing import TypeAlias, Union
 
 from .... import messages
 from ....protocol.sasl.mechanisms import LEAST_ITERATIONS, MOST_ITERATIONS, SCRAM
@@ -12,10 +12,10 @@ from ....values import ErrorCode
 from ...api import ServedApi
 from ...request_context import RequestContext
 
-ScramChange: TypeAlias = (
-    "messages.AlterUserScramCredentialsRequest.ScramCredentialDeletion"
-    " | messages.AlterUserScramCredentialsRequest.ScramCredentialUpsertion"
-)
+ScramChange: TypeAlias = Union[
+    "messages.AlterUserScramCredentialsRequest.ScramCredentialDeletion",
+    "messages.AlterUserScramCredentialsRequest.ScramCredentialUpsertion",
+]
 MOST_USERS = 10_000
 NUMBERS = {name: number for number, name in SCRAM.items()}
 
