@@ -39,6 +39,7 @@ COMMANDS = {  # commands that pass arguments on
     "mutate": [PYTHON, "-m", "tests.tools.mutate"],
     "simulate": [PYTHON, "-m", "tests.tools.simulate"],
     "wheel": [PYTHON, "-m", "tests.tools.wheel"],
+    "zipapp": [PYTHON, "-m", "tests.tools.zipapp"],
     "docs": [PYTHON, "-m", "tests.tools.site"],
 }
 CHECKS = [
@@ -74,6 +75,7 @@ EXTRAS = {
     "mutate": "test",
     "simulate": "test",
     "wheel": "test",
+    "zipapp": "test",
     "lint": "test,lint",
     "docs": "test,lint,docs",
     "ci": "test,lint,docs,connect,plots,s3,polars",
@@ -86,6 +88,7 @@ USAGE = """python3 dev.py demo             run `kwire demo`; more arguments are 
        python3 dev.py mutate --seed 1 --count 50  make small changes to kwire; print those that no test detects
        python3 dev.py simulate --minutes 10  simulate brokers and clients under faults; print the seeds that fail
        python3 dev.py wheel            build a wheel into dist/, and test it in an empty environment
+       python3 dev.py zipapp           build the single-file program for this Python into dist/
        python3 dev.py docs             build the documentation site into dist/site, without network
        python3 dev.py docs --playground  also download Pyodide for its page "Decode in the browser"
        python3 dev.py lint             run ruff, mypy and import-linter, and report the result of each

@@ -14,6 +14,9 @@ CONNECTIONS = "connection_creation_rate"  # of an address; connections above it 
 IP_KEYS = (CONNECTIONS,)
 WHOLE = frozenset((PRODUCE, FETCH, CONNECTIONS))  # quotas that are whole numbers
 ANONYMOUS = "ANONYMOUS"  # the only user entity of quotas
+# ClientQuotaManagerConfig: 11 samples of 1 s, of which the newest is not whole. Rate.windowSize is never less, so that
+# the bytes of 10 s are free.
+WINDOW = 10.0  # seconds
 MOST_QUOTAS, MOST_CLIENTS = 1000, 10_000
 QuotaEntity = frozenset[tuple[str, str | None]]  # a quota's entity types and names; None is the default
 
@@ -31,8 +34,10 @@ class ClientQuotaManager:
     """The client quotas, by entity and key.
 
     >>> quotas = ClientQuotaManager({frozenset({(CLIENT, "c")}): {PRODUCE: 1000.0}})
-    >>> [quotas.throttle(PRODUCE, "c", 1500, now) for now in (0.0, 0.0, 10.0)], quotas.throttle(PRODUCE, "d", 9999, 0.0)
-    ([500, 2000, 500], 0)
+    >>> [quotas.throttle(PRODUCE, "c", 9_000, now) for now in (0.0, 0.0, 10.0)]
+    [0, 8000, 7000]
+    >>> quotas.throttle(PRODUCE, "d", 99_999, 0.0)
+    0
     """
 
     values: dict[QuotaEntity, dict[str, float]] = field(default_factory=dict)
@@ -49,7 +54,7 @@ class ClientQuotaManager:
         return None
 
     def throttle(self, key: str, client_id: str, size: int, now: float) -> int:
-        """Count bytes of a client; return the throttle time in milliseconds. The bytes of one second are free."""
+        """Count bytes of a client; return the throttle time in milliseconds. The bytes of `WINDOW` are free."""
         if not self.values:
             return 0
         rate = self.rate(key, client_id)
@@ -60,4 +65,15 @@ class ClientQuotaManager:
         bucket = self._buckets.setdefault((key, client_id), QuotaBucket(at=now))
         bucket.level = max(0.0, bucket.level - (now - bucket.at) * rate) + size
         bucket.at = now
-        return max(0, int((bucket.level - rate) / rate * 1000))
+        return max(0, round((bucket.level / rate - WINDOW) * 1000))  # QuotaUtils.throttleTime
+
+    def give_back(self, key: str, client_id: str, size: int) -> None:
+        """Forget bytes of a client that were counted and are not sent (ClientQuotaManager.unrecordQuotaSensor)."""
+        bucket = self._buckets.get((key, client_id))
+        if bucket is not None:
+            bucket.level = max(0.0, bucket.level - size)
+
+    def most_in_window(self, key: str, client_id: str) -> int | None:
+        """Return the number of bytes that are free at once (ClientQuotaManager.maxValueInQuotaWindow); None for any."""
+        rate = self.rate(key, client_id) if self.values else None
+        return None if rate is None or rate <= 0 else int(rate * WINDOW)

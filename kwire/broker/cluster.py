@@ -20,7 +20,7 @@ from .controller.restart_recovery import recover
 from .controller.topic import Topic
 from .controller.topic_names import GROUPS, SHARES, TRANSACTIONS
 from .fault_rules import FaultRules
-from .features import FEATURES
+from .features import features_of
 from .fetch_sessions import FetchSessions
 from .groups.group_coordinator import GroupCoordinator
 from .groups.share_coordinator import ShareCoordinator
@@ -82,7 +82,7 @@ class BrokerCluster:
         if settings.authorizer:
             self.authorizer = Authorizer(settings.super_users, settings.allow_without_acls, self.controller.acls)
         self.feature_levels: dict[str, int] = {
-            name: one.level for name, one in FEATURES.items() if one.api in self.table
+            name: feature.level for name, feature in features_of(settings.release).items() if feature.level
         }
         self.rules: FaultRules = FaultRules()
         self.quotas: ClientQuotaManager = self.controller.quotas

@@ -117,6 +117,15 @@ class FetchSessions:
         self._sessions.move_to_end(key)
         return session
 
+    def throttled(self, node_id: int, session: FetchSession | None, throttle_ms: int) -> messages.FetchResponse:
+        """Return the empty response to a throttled request; a session that is new does not begin."""
+        # Kafka: FetchContext.getThrottledResponse; a session is created with the first response that has partitions
+        if session is None or session.is_new:
+            if session is not None:
+                self.evict(node_id, session.session_id)
+            return messages.FetchResponse(throttle_time_ms=throttle_ms)
+        return messages.FetchResponse(throttle_time_ms=throttle_ms, session_id=session.session_id)
+
     def evict(self, node_id: int, session_id: int) -> bool:
         """Forget a session, as a full cache does; returns whether there was one."""
         return self._sessions.pop((node_id, session_id), None) is not None

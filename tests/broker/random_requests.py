@@ -22,7 +22,7 @@ from kwire.broker.client_quota_manager import KEYS
 from kwire.broker.configs import definitions_of
 from kwire.broker.controller.topic_names import TRANSACTIONS
 from kwire.broker.fault_rules import ERROR, FaultRule
-from kwire.broker.features import FEATURES
+from kwire.broker.features import features_of
 from kwire.broker.groups.group_migration import POLICIES
 from kwire.broker.internal_topics import coordinator_of
 from kwire.broker.request_context import RequestContext
@@ -78,7 +78,7 @@ WORDS: dict[str, tuple[Any, ...]] = {
     "config_name": CONFIGS,
     "entity_name": (*USERS, None),
     "entity_type": ("user", "client-id", "ip", "", "x"),
-    "feature": (*FEATURES, "", "x"),
+    "feature": (*features_of(None), "", "x"),
     "key": (*KEYS, *GROUPS, "p", "u:0"),
     "mechanism": MECHANISMS,
     "name": (*TOPICS, *CONFIGS, *USERS, "range", "cooperative-sticky"),

@@ -18,7 +18,6 @@ from zipfile import ZIP_DEFLATED, BadZipFile, ZipFile
 from ... import __version__
 from ...broker.configs.definitions import BROKER, definitions_of
 from ...broker.server.operation_journal import PerformedOperation
-from ...capture.open_dump import read_dump
 from ...errors import DumpError
 from ...protocol import Frame
 from ...values import ConfigType
@@ -82,6 +81,8 @@ class Recording:
 
     def frames(self) -> Iterator[Frame]:
         """Yield the frames in the order in which they were read and written; raises DumpError if they are damaged."""
+        from ...capture.open_dump import read_dump  # here: tests without recordings start sooner
+
         return read_dump(io.BytesIO(self.capture))
 
     def write(self, path: str | Path) -> None:

@@ -167,7 +167,7 @@ def test_an_acknowledgement_that_cannot_be_stored_is_refused() -> None:
 
 def test_a_fetch_above_the_quota_is_throttled_and_empty() -> None:
     world = share_world()
-    world.cluster.controller.set_quota(frozenset({("client-id", None)}), "consumer_byte_rate", 1000.0)
+    world.cluster.controller.set_quota(frozenset({("client-id", None)}), "consumer_byte_rate", 100.0)
     one = Sharer(world, "a")
     send(world, 1500)
     throttled = one.ask()

@@ -8,8 +8,7 @@ from collections.abc import Mapping
 from .... import messages
 from ....values import ErrorCode
 from ...api import ServedApi
-from ...cluster import BrokerCluster
-from ...features import FEATURES, Feature
+from ...features import Feature, features_of
 from ...request_context import RequestContext
 
 FIRST_WITH_SOFTWARE = 3  # the first version of ApiVersions with the client's software name
@@ -23,15 +22,10 @@ def api_versions(request: RequestContext[messages.ApiVersionsRequest]) -> messag
     if request.version >= FIRST_WITH_SOFTWARE and not all(map(_SOFTWARE.fullmatch, names)):
         return messages.ApiVersionsResponse(error_code=ErrorCode.INVALID_REQUEST)
     cluster = request.cluster
-    features = features_of(cluster)
+    features = features_of(cluster.settings.release)
     if request.version < FIRST_WITH_ZERO:
         features = {name: one for name, one in features.items() if one.first}
     return versions_response(cluster.apis, 0, features, cluster.feature_levels, cluster.controller.journals.end)
-
-
-def features_of(cluster: BrokerCluster) -> Mapping[str, Feature]:
-    """Return the features that the brokers support: none if they serve the apis of a release before Kafka 4.0."""
-    return {name: one for name, one in FEATURES.items() if one.api in cluster.table}
 
 
 def versions_response(

@@ -5,8 +5,8 @@ from __future__ import annotations
 from .... import messages
 from ....values import ErrorCode, FeatureUpgradeType
 from ...api import ServedApi
+from ...features import features_of
 from ...request_context import RequestContext
-from .api_versions import features_of
 
 FIRST_WITH_KINDS, LAST_WITH_RESULTS = 1, 1  # versions of UpdateFeatures
 DOWNGRADES = (FeatureUpgradeType.SAFE_DOWNGRADE, FeatureUpgradeType.UNSAFE_DOWNGRADE)
@@ -45,7 +45,7 @@ def _feature_problem(
     """Return why the level of a feature cannot be updated; the empty string if it can."""
     node_id = request.cluster.controller.controller_id
     level = update.max_version_level
-    feature = features_of(request.cluster).get(update.feature)
+    feature = features_of(request.cluster.settings.release).get(update.feature)
     if feature is None:
         return f"Local controller {node_id} does not support this feature."
     if not feature.first <= level <= feature.last:

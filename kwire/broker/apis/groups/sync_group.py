@@ -44,8 +44,10 @@ def sync_group(
 
 
 def _protocol_problem(message: messages.SyncGroupRequest, group: Group) -> int:
-    names = message.protocol_type or group.protocol_type, message.protocol_name or group.protocol
-    if names != (group.protocol_type, group.protocol):
+    # GroupMetadataManager.isProtocolInconsistent: a group has no protocol before its first generation
+    asked = message.protocol_type, message.protocol_name
+    pairs = zip(asked, (group.protocol_type, group.protocol), strict=True)
+    if any(name and known and name != known for name, known in pairs):
         return ErrorCode.INCONSISTENT_GROUP_PROTOCOL
     is_rebalancing = group.state is GroupState.PREPARING_REBALANCE
     return ErrorCode.REBALANCE_IN_PROGRESS if is_rebalancing else ErrorCode.NONE

@@ -14,6 +14,7 @@ from ...api import ServedApi
 from ...client_quota_manager import FETCH
 from ...controller.partition import NO_EPOCH, Partition
 from ...controller.topic import Topic
+from ...fetch_sessions import FetchSession
 from ...log.replica_log import ReplicaLog
 from ...purgatory import Later, Parked
 from ...request_context import RequestContext
@@ -37,9 +38,24 @@ def fetch(request: RequestContext[messages.FetchRequest]) -> FetchAnswer:
     if isinstance(session, int):
         return messages.FetchResponse(error_code=session)
     if session is None:
-        return _fetch(_without_repetition(request), lambda response: response)
-    whole = replace(request, message=msgspec.structs.replace(message, topics=session.topics()))
-    return _fetch(whole, session.changes_in)
+        whole = _without_repetition(request)
+    else:
+        whole = replace(request, message=msgspec.structs.replace(message, topics=session.topics()))
+    return _fetch(whole, lambda response: _finish(request, session, response))
+
+
+def _finish(
+    request: RequestContext[messages.FetchRequest], session: FetchSession | None, response: messages.FetchResponse
+) -> messages.FetchResponse:
+    """Return the response as it is sent: without unchanged partitions, or empty if the client is throttled."""
+    # Kafka: KafkaApis.handleFetchRequest, processResponseCallback
+    quotas, client_id = request.cluster.quotas, request.client_id
+    if quotas.values and request.follower_id < 0:
+        size = sum(len(part.records or b"") for row in response.responses for part in row.partitions)
+        if throttle := quotas.throttle(FETCH, client_id, size, request.cluster.waiting.now):
+            quotas.give_back(FETCH, client_id, size)
+            return request.cluster.fetch_sessions.throttled(request.node_id, session, throttle)
+    return response if session is None else session.changes_in(response)
 
 
 def _fail_all(request: RequestContext[messages.FetchRequest]) -> messages.FetchResponse:
@@ -113,11 +129,8 @@ def _read(
         topic = request.cluster.controller.find(row.topic, row.topic_id)
         parts = tuple(reading.partition(topic, part, row.topic) for part in row.partitions)
         rows.append(response.FetchableTopicResponse(topic=row.topic, topic_id=row.topic_id, partitions=parts))
-    enough = reading.failed or reading.size >= request.message.min_bytes or not rows
-    if measure:
-        return response(responses=tuple(rows)), enough
-    throttle = request.cluster.quotas.throttle(FETCH, request.client_id, reading.size, request.cluster.waiting.now)
-    return response(responses=tuple(rows), throttle_time_ms=throttle), enough
+    enough = reading.failed or reading.size >= min(request.message.min_bytes, reading.most) or not rows
+    return response(responses=tuple(rows)), enough
 
 
 class _FetchReader:
@@ -129,7 +142,12 @@ class _FetchReader:
         self.failed = False
         self.only_measure = measure
         self.is_committed = request.message.isolation_level == READ_COMMITTED
-        self.left = min(request.message.max_bytes, request.cluster.fetch_max_bytes)
+        self.most = min(request.message.max_bytes, request.cluster.fetch_max_bytes)
+        # KafkaApis.handleFetchRequest: more than a window of the quota would be throttled again and again
+        free = request.cluster.quotas.most_in_window(FETCH, request.client_id)
+        if free is not None and request.follower_id < 0:
+            self.most = min(self.most, free)
+        self.left = self.most
 
     def partition(
         self, topic: Topic | None, part: messages.FetchRequest.FetchPartition, name: str

@@ -372,6 +372,17 @@ def test_descriptions(version: int) -> None:
     assert {(one.member_metadata, one.member_assignment) for one in found.members} == {(b"", b"")}
 
 
+def test_a_group_without_a_generation_has_no_protocol_to_differ_from() -> None:
+    """GroupMetadataManager.isProtocolInconsistent: whatever protocol a member names, it is told to join again."""
+    world = World(Settings(initial_rebalance_delay=3.0))
+    member = Mate(world)
+    assert isinstance(member.join(), Waiting)
+    for name in ("range", "sticky"):
+        found = member.sync(generation_id=0, protocol_name=name)
+        assert found.error_code == ErrorCode.REBALANCE_IN_PROGRESS
+    assert member.sync(generation_id=0, protocol_type="connect").error_code == ErrorCode.INCONSISTENT_GROUP_PROTOCOL
+
+
 @pytest.mark.parametrize("version", range(4))
 def test_deletions(version: int) -> None:
     world = World()

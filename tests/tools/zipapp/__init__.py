@@ -1,0 +1,1 @@
+"""The single-file program: how it is built, and how it begins."""
