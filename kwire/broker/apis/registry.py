@@ -31,7 +31,7 @@ from .share_groups import (
     share_group_heartbeat,
     share_group_offsets,
 )
-from .streams_groups import streams_group_describe, streams_group_heartbeat
+from .streams_groups import streams_group_describe, streams_group_heartbeat, topology_description_update
 from .topics import (
     create_partitions,
     create_replica_assignment,
@@ -85,6 +85,7 @@ TABLES: tuple[dict[str, ServedApi], ...] = (
     share_group_offsets.APIS,
     streams_group_heartbeat.APIS,
     streams_group_describe.APIS,
+    topology_description_update.APIS,
     raft_quorum.APIS,
     update_features.APIS,
     client_telemetry.APIS,

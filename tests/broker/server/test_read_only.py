@@ -27,7 +27,10 @@ OF_GROUPS = {
     *("AlterShareGroupOffsets", "DeleteShareGroupOffsets"),
 }
 OF_CLIENTS = {"GetTelemetrySubscriptions", "PushTelemetry", "SaslAuthenticate"}
-TOKENS = {"CreateDelegationToken", "ExpireDelegationToken", "RenewDelegationToken"}  # refused at any rate
+REFUSED = {  # at any rate
+    *("CreateDelegationToken", "ExpireDelegationToken", "RenewDelegationToken"),
+    "StreamsGroupTopologyDescriptionUpdate",
+}
 OF_TRANSACTION = {"transactionalId": "x", "producerId": 5, "producerEpoch": 0}
 ACL = {"resourceType": 2, "resourceName": "t", "resourcePatternType": 3, "principal": "User:a", "host": "*"}
 CONFIG = {"resourceType": 2, "resourceName": "t", "configs": [{"name": "retention.ms", "value": "1"}]}
@@ -117,7 +120,7 @@ def errors(value: Any) -> Iterator[tuple[int, Any]]:
 
 
 def test_it_is_decided_for_each_api() -> None:
-    decided = [WRITING, READING, OF_GROUPS, OF_CLIENTS, TOKENS]
+    decided = [WRITING, READING, OF_GROUPS, OF_CLIENTS, REFUSED]
     assert set().union(*decided) >= set(APIS)
     assert sum(map(len, decided)) == len(set().union(*decided))
     assert set(REQUESTS) | {"Produce", "AddPartitionsToTxn"} == WRITING
