@@ -13,7 +13,9 @@ from itertools import takewhile
 from ...client.address import address
 from ...client.connection import BrokerConnection
 from ...client.deadline import Deadline
+from ...client.live_cluster import LiveCluster
 from ...client.read_cluster import ask_model
+from ...client.read_groups import ask_groups
 from ...cluster import ClusterModel, ClusterState, Partition
 from ...cluster.consumer_groups.tracker import GroupTracker
 from ...cluster.source_counts import SEPARATOR
@@ -51,6 +53,7 @@ EXAMPLES = """\
   kwire cluster localhost:9092 --may-restart 3 && ssh b3 restart-kafka
   kwire cluster localhost:9092 --drain /DC1/R1    in which order to stop a rack
   kwire cluster controller.pcap --why orders-3    what led to its state
+  kwire cluster localhost:9092 --groups           members, offsets and lag
   kwire cluster localhost:9092 --follow --listen 9101  changes, and metrics
   kwire cluster __cluster_metadata-0/00000000000000000000.log --offline
   kwire cluster znodes.json zookeeper.pcap   a ZooKeeper-era cluster
@@ -145,8 +148,8 @@ def _check_together(options: argparse.Namespace) -> None:
         raise UsageError("--follow takes one live broker, HOST:PORT, without --at and --topic")
     if not options.follow and (options.every is not None or options.listen is not None):
         raise UsageError("--every and --listen are for --follow")
-    if live is not None and (groups or options.since is not None):
-        raise UsageError(f"{live} is a live broker: --groups, --from and --to read captures, logs and znodes")
+    if live is not None and options.since is not None:
+        raise UsageError(f"{live} is a live broker: --from and --to read captures, logs and znodes")
 
 
 def _differences(options: argparse.Namespace) -> Iterable[str]:
@@ -179,17 +182,26 @@ def _loss(options: argparse.Namespace) -> int:
     groups = GroupTracker()
     is_before = _limit_of_frames(options.at)
     model = _model(options, lambda result: is_before(result) and groups.apply(result))
+    if any(map(is_address, options.files)):
+        _ask_groups(options, groups)
     return show_broker_loss(options, _of_topic(model.state(), options), groups)
 
 
 def _groups(options: argparse.Namespace) -> int:
-    """Print the consumer groups that the frames contain."""
-    groups, read = GroupTracker(), with_progress(results(options), partial(part_read, options))
-    for result in takewhile(_limit_of_frames(options.at), read):
-        groups.apply(result)
-    groups.identity.check()
+    """Print the groups that the frames contain, or that a live cluster has."""
+    groups = GroupTracker()
+    if any(map(is_address, options.files)):
+        _refuse_dumps(options)
+        _ask_groups(options, groups)
+    else:
+        read = with_progress(results(options), partial(part_read, options))
+        for result in takewhile(_limit_of_frames(options.at), read):
+            groups.apply(result)
+        groups.identity.check()
     known = sorted(name for name, group in groups.groups.items() if group.is_known)
-    if not known:
+    if not known and options.group is None and any(map(is_address, options.files)):
+        raise DumpError("the cluster has no group, or none that may be seen", file=options.files[0])
+    if not known and not any(map(is_address, options.files)):
         hint = (
             "it takes JoinGroup, SyncGroup, ConsumerGroupHeartbeat, OffsetCommit, OffsetFetch or what describes groups"
         )
@@ -202,6 +214,13 @@ def _groups(options: argparse.Namespace) -> int:
     for line in group_lines(groups, options.group, style_for(sys.stdout, options.color)):
         print(line)
     return 0
+
+
+def _ask_groups(options: argparse.Namespace, groups: GroupTracker) -> None:
+    """Ask a live cluster for its groups; print what could not be read."""
+    with LiveCluster(address(options.files[0]), options.timeout, security_of(options)) as cluster:
+        for notice in ask_groups(cluster, groups, options.group):
+            remark(notice)
 
 
 def _limit_of_frames(at: str | None) -> Callable[[Result], bool]:
@@ -234,9 +253,15 @@ def _model(options: argparse.Namespace, on_result: Callable[[Result], object] | 
     where = [name for name in options.files if is_address(name)]
     if not where:
         return model_of(options, options.at, on_result)
-    of_dumps = (options.at, options.named, options.hex, options.log_of)
-    if len(options.files) > 1 or options.body or any(option is not None for option in of_dumps):
-        raise UsageError(f"{where[0]} is a live broker: give only one, without files and options for files")
+    _refuse_dumps(options)
     deadline = Deadline(options.timeout)
     with BrokerConnection(address(where[0]), security=security_of(options), deadline=deadline) as broker:
         return ask_model(broker)
+
+
+def _refuse_dumps(options: argparse.Namespace) -> None:
+    """Raise UsageError if a live broker is given together with files, or with options for files."""
+    live = next(name for name in options.files if is_address(name))
+    of_dumps = (options.at, options.named, options.hex, options.log_of)
+    if len(options.files) > 1 or options.body or any(option is not None for option in of_dumps):
+        raise UsageError(f"{live} is a live broker: give only one, without files and options for files")

@@ -181,7 +181,7 @@ def test_two_moments_are_compared(capsys: pytest.CaptureFixture[str]) -> None:
         (["--groups", "--metrics"], "--groups and --metrics cannot be combined"),
         (["--group", "g", "--offline"], "--groups and --offline cannot be combined"),
         (["--metrics", "--from", "06:28:00", "--to", "06:30:00"], "--metrics and --from cannot be combined"),
-        (["127.0.0.1:1", "--groups"], "127.0.0.1:1 is a live broker: --groups, --from and --to read captures"),
+        (["127.0.0.1:1", "x.pcap", "--groups"], "127.0.0.1:1 is a live broker: give only one"),
         (["127.0.0.1:1", "--from", "1", "--to", "2"], "127.0.0.1:1 is a live broker"),
     ],
 )

@@ -1,0 +1,106 @@
+"""Reads the groups of a live cluster: classic, consumer, share and streams groups, their members, offsets and lag."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any
+
+from .. import messages
+from ..cluster import ClusterState
+from ..cluster.assignors.members import TopicPartition
+from ..cluster.consumer_groups.captured_groups import CapturedGroups
+from ..cluster.consumer_groups.live_answers import take_answer
+from ..errors import CallError, EncodeError
+from .cluster_client import ClusterClient, group_by_topic, live_brokers
+
+LATEST = -1  # the timestamp for which ListOffsets returns the end offset
+AT_ONCE = 100  # groups in a request
+# The type of a group in ListGroups (KIP-848) -> what describes groups of this type, and the field with their ids.
+DESCRIPTIONS = {
+    "classic": ("DescribeGroupsRequest", "groups"),
+    "consumer": ("ConsumerGroupDescribeRequest", "groupIds"),
+    "share": ("ShareGroupDescribeRequest", "groupIds"),
+    "streams": ("StreamsGroupDescribeRequest", "groupIds"),
+}
+WITHOUT_OFFSETS = ("share",)  # the broker keeps what such a group has read
+
+
+def ask_groups(cluster: ClusterClient, groups: CapturedGroups, group_id: str | None = None) -> list[str]:
+    """Ask the brokers of a cluster for its groups.
+
+    Args:
+        cluster: the cluster.
+        groups: receives the groups, and the state of the cluster.
+        group_id: the only group to ask for; all by default.
+
+    Returns:
+        Sentences about what could not be read.
+
+    Raises:
+        CallError: no broker answers.
+    """
+    state = groups.cluster = cluster.state()
+    groups.learn_brokers()
+    groups.learn_topic_ids(cluster.ask("MetadataRequest", {"topics": None}, next(iter(sorted(live_brokers(state))))))
+    missing = list[str]()
+    for node_id in sorted(live_brokers(state)):
+        try:
+            _ask_coordinator(cluster, groups, node_id, group_id)
+        except CallError as error:
+            missing.append(f"groups that broker {node_id} coordinates are missing: {error}")
+    return [*missing, *_ask_ends(cluster, groups, state)]
+
+
+def _ask_coordinator(cluster: ClusterClient, groups: CapturedGroups, node_id: int, group_id: str | None) -> None:
+    """Ask a broker for the groups that it coordinates."""
+    listed = cluster.ask("ListGroupsRequest", {}, node_id).groups
+    types = {row.group_id: row.group_type.lower() or "classic" for row in listed if group_id in (None, row.group_id)}
+    for kind, (request, field) in DESCRIPTIONS.items():
+        named = sorted(name for name, type_ in types.items() if type_ == kind)
+        for start in range(0, len(named), AT_ONCE):
+            take_answer(groups, cluster.ask(request, {field: named[start : start + AT_ONCE]}, node_id))
+    for name, type_ in types.items():
+        if type_ not in WITHOUT_OFFSETS:
+            # The first field is that of version 8 and later (KIP-709), the others are those of earlier versions.
+            asked = {"groups": [{"groupId": name, "topics": None}], "groupId": name, "topics": None}
+            try:
+                answer = cluster.ask("OffsetFetchRequest", asked, node_id)
+            except EncodeError:  # null does not stand for all topics yet (KIP-88)
+                raise CallError(f"broker {node_id}", "it does not list offsets", "this needs Kafka 0.10.2") from None
+            take_answer(groups, answer, messages.OffsetFetchRequest(group_id=name))
+
+
+def _ask_ends(cluster: ClusterClient, groups: CapturedGroups, state: ClusterState) -> Iterator[str]:
+    """Ask the leaders for the end offsets of the partitions that groups read; yield what could not be read."""
+    by_leader: dict[int, list[TopicPartition]] = {}
+    for row in groups.partitions():
+        known = state.topics.get(row.topic, {}).get(row.partition)
+        if known is not None and known.leader is not None and known.leader in live_brokers(state):
+            by_leader.setdefault(known.leader, []).append((row.topic, row.partition))
+    for leader, partitions in sorted(by_leader.items()):
+        try:
+            topics = dict(group_by_topic(sorted(set(partitions))))
+            answer = cluster.ask("ListOffsetsRequest", {"replicaId": -1, "topics": list(_rows(topics))}, leader)
+        except CallError as error:
+            yield f"end offsets of partitions that broker {leader} leads are missing: {error}"
+        else:
+            take_answer(groups, answer, _end_request(topics))
+
+
+def _rows(topics: Mapping[str, Sequence[int]]) -> Iterable[dict[str, Any]]:
+    for topic, indexes in topics.items():
+        yield {"name": topic, "partitions": [{"partitionIndex": index, "timestamp": LATEST} for index in indexes]}
+
+
+def _end_request(topics: Mapping[str, Sequence[int]]) -> messages.ListOffsetsRequest:
+    request = messages.ListOffsetsRequest
+    partition = request.ListOffsetsPartition
+    return request(
+        topics=tuple(
+            request.ListOffsetsTopic(
+                name=topic,
+                partitions=tuple(partition(partition_index=index, timestamp=LATEST) for index in indexes),
+            )
+            for topic, indexes in topics.items()
+        )
+    )
