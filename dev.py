@@ -38,6 +38,7 @@ COMMANDS = {  # commands that pass arguments on
     "fuzz": [PYTHON, "-m", "tests.tools.fuzz"],
     "mutate": [PYTHON, "-m", "tests.tools.mutate"],
     "simulate": [PYTHON, "-m", "tests.tools.simulate"],
+    "trunk": [PYTHON, "-m", "tests.tools.trunk"],
     "wheel": [PYTHON, "-m", "tests.tools.wheel"],
     "zipapp": [PYTHON, "-m", "tests.tools.zipapp"],
     "docs": [PYTHON, "-m", "tests.tools.site"],
@@ -74,6 +75,7 @@ EXTRAS = {
     "fuzz": "test",
     "mutate": "test",
     "simulate": "test",
+    "trunk": "",
     "wheel": "test",
     "zipapp": "test",
     "lint": "test,lint",
@@ -87,6 +89,7 @@ USAGE = """python3 dev.py demo             run `kwire demo`; more arguments are 
        python3 dev.py fuzz --sanitize  fuzz the native engine, built with address and undefined behaviour sanitizers
        python3 dev.py mutate --seed 1 --count 50  make small changes to kwire; print those that no test detects
        python3 dev.py simulate --minutes 10  simulate brokers and clients under faults; print the seeds that fail
+       python3 dev.py trunk PLACE      list what a Kafka checkout, or jars of Kafka, have that kwire's specs have not
        python3 dev.py wheel            build a wheel into dist/, and test it in an empty environment
        python3 dev.py zipapp           build the single-file program for this Python into dist/
        python3 dev.py docs             build the documentation site into dist/site, without network
