@@ -48,7 +48,9 @@ def test_a_release_is_published_after_it_was_built_attested_and_described() -> N
     assert {name: job.get("needs", []) for name, job in jobs.items()} == {
         "wheels": [],
         "source": [],
-        "attest": ["wheels", "source"],
+        "program": [],
+        "image": [],
+        "attest": ["wheels", "source", "program"],
         "publish": "attest",
         "announce": "publish",
     }
