@@ -55,6 +55,7 @@ EXAMPLES = """\
   kwire cluster controller.pcap --why orders-3    what led to its state
   kwire cluster localhost:9092 --groups           members, offsets and lag
   kwire cluster localhost:9092 --follow --listen 9101  changes, and metrics
+  kwire cluster tap.pcap --follow       what changes as a capture grows
   kwire cluster __cluster_metadata-0/00000000000000000000.log --offline
   kwire cluster znodes.json zookeeper.pcap   a ZooKeeper-era cluster
 """
@@ -144,8 +145,8 @@ def _check_together(options: argparse.Namespace) -> None:
     if options.since is not None and options.at is not None:
         raise UsageError("--at cannot be combined with --from and --to")
     live = next((name for name in options.files if is_address(name)), None)
-    if options.follow and (live is None or len(options.files) > 1 or options.at or options.topic):
-        raise UsageError("--follow takes one live broker, HOST:PORT, without --at and --topic")
+    if options.follow and (len(options.files) != 1 or options.at or options.topic):
+        raise UsageError("--follow takes one live broker, HOST:PORT, or one file that grows, without --at and --topic")
     if not options.follow and (options.every is not None or options.listen is not None):
         raise UsageError("--every and --listen are for --follow")
     if live is not None and options.since is not None:

@@ -16,9 +16,12 @@ def followed(options: argparse.Namespace) -> Callable[[], bool] | None:
     """
     if not getattr(options, "follow", False):
         return None
+    ended = getattr(options, "stopped", None)  # an event of a command that reads in a thread
     alone = options.hex is None and len(options.files) == 1 and not options.recursive and "-" not in options.files
     if not alone or getattr(options, "body", False) or getattr(options, "log_of", None):
         raise UsageError("--follow takes one file that grows, or one folder in which tcpdump rotates captures")
+    if ended is not None:
+        return ended.is_set  # type: ignore[no-any-return]
     stopped: list[int] = []
 
     def stop(number: int, _: object) -> None:
