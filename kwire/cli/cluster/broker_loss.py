@@ -29,7 +29,7 @@ def add_broker_loss(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--drain",
         metavar="BROKERS",
-        help="in which order these can be stopped, and stay so; exit code 1 if not all can",
+        help="in which order these can be stopped, if they can",
     )
 
 

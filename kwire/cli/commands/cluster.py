@@ -55,7 +55,6 @@ EXAMPLES = """\
   kwire cluster controller.pcap --why orders-3    what led to its state
   kwire cluster localhost:9092 --groups           members, offsets and lag
   kwire cluster localhost:9092 --follow --listen 9101  changes, and metrics
-  kwire cluster tap.pcap --follow       what changes as a capture grows
   kwire cluster __cluster_metadata-0/00000000000000000000.log --offline
   kwire cluster znodes.json zookeeper.pcap   a ZooKeeper-era cluster
 """
