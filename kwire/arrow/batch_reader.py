@@ -104,6 +104,10 @@ class BatchReader:
             yield from builder.ready()
         yield from builder.rest()
 
+    def read_part(self, part: CaptureRange | InputSplit) -> Iterator[Any]:
+        """Read a range of a capture, or an input split; for yields and errors see `read`."""
+        return self.read_range(part) if isinstance(part, CaptureRange) else self.read([part])
+
     def read_range(self, part: CaptureRange) -> Iterator[Any]:
         """Read a range of a capture; for yields and errors see `read`."""
         builder = self.builder

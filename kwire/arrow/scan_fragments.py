@@ -39,18 +39,18 @@ class ScanFragment(NamedTuple):
 
     def batches(self) -> Iterator[Any]:
         """Yield `pyarrow.RecordBatch`es."""
-        from ..capture.ranges.capture_ranges import CaptureRange
+        return iter(self.reader())
+
+    def reader(self) -> Any:
+        """Return a `pyarrow.RecordBatchReader`."""
+        from pyarrow import RecordBatchReader
+
         from .batch_reader import BatchReader
 
-        reading, part = BatchReader(self.options), self.part
-        batches = reading.read_range(part) if isinstance(part, CaptureRange) else reading.read([part])
-        return self.chosen.batches(batches)
+        reading = BatchReader(self.options)
+        batches = self.chosen.batches(reading.read_part(self.part))
+        return RecordBatchReader.from_batches(self.chosen.schema_of(reading.schema), batches)
 
     def read(self) -> Any:
         """Return the rows as a `pyarrow.Table`."""
-        import pyarrow as pa
-
-        from .batch_reader import BatchReader
-
-        schema = self.chosen.schema_of(BatchReader(self.options).schema)
-        return pa.Table.from_batches(list(self.batches()), schema=schema)
+        return self.reader().read_all()

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import pickle
 from collections.abc import Iterator, Sequence
+from functools import reduce
 from typing import Any, Unpack
 
 import pyarrow as pa
@@ -31,7 +32,6 @@ from ..arrow.ranges.range_tasks import divide_capture
 from ..arrow.ranges.rotated_captures import FileSpan, RotatedCapture, find_rotated, span_of
 from ..arrow.read_keywords import ReadOptions
 from ..arrow.read_options import Options
-from ..capture.ranges.capture_ranges import CaptureRange
 from ..schema.catalog import catalog_for
 from .column_types import to_spark
 from .passed_options import text_of
@@ -106,7 +106,8 @@ class ReadingPlan:
 
     def persist(self, options: Options) -> None:
         """Keep the packets that are shuffled on disk, so that `frames` reads their files once."""
-        self._packets = self._shuffle_packets(options, None).persist(StorageLevel.DISK_ONLY)
+        if self._tasks:
+            self._packets = self._shuffle_packets(options, None).persist(StorageLevel.DISK_ONLY)
 
     def unpersist(self) -> None:
         """Delete what `persist` keeps."""
@@ -115,12 +116,14 @@ class ReadingPlan:
 
     def frames(self, options: Options, partitions: int | None = None) -> DataFrame:
         """Return the frames of all captures; for the arguments see `read_captures`."""
-        shuffled = self._packets or self._shuffle_packets(options, partitions)
-        frames = decode_packets(shuffled, options, self.windows)
-        if not self.captures:
-            return frames
-        ranges = decode_ranges(find_ranges(self._spark, self.captures, options, self._range_size), options)
-        return ranges.unionAll(frames) if self._tasks else ranges
+        parts = list[DataFrame]()
+        if self.captures:
+            ranges = find_ranges(self._spark, self.captures, options, self._range_size)
+            parts.append(decode_ranges(ranges, options))
+        if self._tasks or not parts:
+            packets = self._packets or self._shuffle_packets(options, partitions)
+            parts.append(decode_packets(packets, options, self.windows))
+        return reduce(DataFrame.unionAll, parts)
 
     def _shuffle_packets(self, options: Options, partitions: int | None) -> DataFrame:
         """Return the packets of captures, adjacent for each connection."""
@@ -144,12 +147,14 @@ def plan_reading(spark: Any, paths: Sequence[str], options: Options) -> ReadingP
     """
     files = [file for file in find_files_on_server(spark, paths, options) if file.size]
     size_limit = share_of(files, options)
-    captures, others = find_rotated(_find_spans(spark, files, options), options.capture)
-    slow = _slow_to_divide(captures, sum(file.size for file in files), _count_cores(spark, options))
-    others += [file for capture in slow for file in capture.files]
+    rotated, others = find_rotated(_find_spans(spark, files, options), options.capture)
+    # One task does the first pass over a capture: it must not take longer than decoding all files on all cores.
+    most = FASTER * sum(file.size for file in files) / _count_cores(spark, options)
+    captures = [capture for capture in rotated if capture.weight <= most]
+    others += [file for capture in rotated if capture.weight > most for file in capture.files]
     tasks = divide_ranges(others, options, size_limit)
     windows = _find_windows(spark, others, tasks, options) if options.long_connections else WHOLE
-    return ReadingPlan(spark, [capture for capture in captures if capture not in slow], size_limit, tasks, windows)
+    return ReadingPlan(spark, captures, size_limit, tasks, windows)
 
 
 def _find_spans(spark: Any, files: Sequence[InputFile], options: Options) -> list[FileSpan]:
@@ -163,11 +168,6 @@ def _find_spans(spark: Any, files: Sequence[InputFile], options: Options) -> lis
     by_path = {file.path: file for file in files}
     rows = collect_rows(spark, files, read, to_spark(SPANS))
     return [FileSpan(by_path[row["path"]], row["first"], row["last"]) for row in rows]
-
-
-def _slow_to_divide(captures: Sequence[RotatedCapture], total: int, cores: int) -> list[RotatedCapture]:
-    """Return the captures whose first pass, which one task does, would take longer than decoding on all cores."""
-    return [capture for capture in captures if capture.weight * cores > FASTER * total]
 
 
 def _count_cores(spark: Any, options: Options) -> int:
@@ -223,8 +223,7 @@ def decode_ranges(ranges: DataFrame, options: Options) -> DataFrame:
         for batch in batches:
             for row in batch.to_pylist():
                 part = pickle.loads(row["part"])  # noqa: S301  # of another task
-                found = reading.read_range(part) if isinstance(part, CaptureRange) else reading.read([part])
-                yield from decoder.named(found, row["capture"])
+                yield from decoder.named(reading.read_part(part), row["capture"])
 
     return ranges.mapInArrow(decode, to_spark(ConnectionDecoder(BatchReader(options)).schema))
 

@@ -27,7 +27,7 @@ from ..errors import KwireError, without_password
 from . import cluster
 from .captures import plan_reading
 from .lakes.lake import PARQUET, Lake, Run
-from .lakes.lake_files import LakeFile, find_lake_files
+from .lakes.lake_files import LakeFile, identify_files
 from .lakes.table_writers import CLUSTER, DATE, TableWriter, open_tables
 from .session import JobFailed
 from .task_inputs import find_files_on_server
@@ -143,7 +143,8 @@ def run(
     """
     given = {"body": "json", **{name.lower(): value for name, value in (options or {}).items()}}
     drawings = _drawings(local_folder(out), out) if plots else None
-    _check_names([file.path for file in find_files_on_server(spark, paths, Options.parse(given))], clusters)
+    files = find_files_on_server(spark, paths, Options.parse(given))
+    _check_names([file.path for file in files], clusters)
     lake = Lake(str(local_folder(out) or out))
     if lake.is_foreign and not overwrite:
         raise OutputExists(out)
@@ -151,7 +152,7 @@ def run(
         raise BadOption("format", table_format, f"the tables in {out} are {min(others)}", "name another folder")
     try:
         lake.recover()
-        sources = find_lake_files(spark, paths, given)
+        sources = identify_files(spark, files)
         runs = _choose_runs(lake, sources, overwrite)
         if sources and not runs:
             return NOTHING_NEW._replace(notices=(f"{out} has these captures: {DONE}",))

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from hashlib import sha256
 from typing import Any, NamedTuple
 
 import pyarrow as pa
 
 from ...arrow.find_files import InputFile
-from ...arrow.read_options import Options
 from ...capture.files import open_file
-from ..task_inputs import collect_rows, find_files_on_server
+from ..task_inputs import collect_rows
 
 SAMPLE = 64 << 10  # bytes at the start and end of a file that, with its size, identify it
 HEAD = 256  # first bytes that do not change when a file grows: the file header, and the time of the first packet
@@ -30,15 +29,11 @@ class LakeFile(NamedTuple):
     identity: str
 
 
-def find_lake_files(spark: Any, paths: Sequence[str], given: Mapping[str, Any]) -> list[LakeFile]:
-    """Return the non-empty files that match the paths; over Spark Connect, the files on the server.
-
-    Raises:
-        BadOption: see `kwire.arrow.find_files.find_files`.
-    """
-    files = [file for file in find_files_on_server(spark, paths, Options.parse(dict(given))) if file.size]
+def identify_files(spark: Any, files: Sequence[InputFile]) -> list[LakeFile]:
+    """Identify the files that are not empty; over Spark Connect, those of the server."""
     columns = "path string, size long, head string, identity string"
-    return [LakeFile(**row) for row in collect_rows(spark, files, _identify_files, columns)]
+    filled = [file for file in files if file.size]
+    return [LakeFile(**row) for row in collect_rows(spark, filled, _identify_files, columns)]
 
 
 def _identify_files(files: Sequence[InputFile]) -> Iterator[Any]:

@@ -8,7 +8,6 @@ from ...arrow.read_options import BadOption
 from .lake import PARQUET
 
 DELTA, ICEBERG = "delta", "iceberg"
-FORMATS = PARQUET, DELTA, ICEBERG
 CATALOG = "kwire_lake"  # the name of Iceberg's catalog in the session
 # The newest ones in November 2026, by the release of Spark for which they were compiled.
 RUNTIMES = {
