@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any
+from collections.abc import Iterator
 
 from .. import messages
 from ..cluster import ClusterState
 from ..cluster.assignors.members import TopicPartition
 from ..cluster.consumer_groups.captured_groups import CapturedGroups
 from ..cluster.consumer_groups.live_answers import take_answer
+from ..codecs.message_codec import codec
 from ..errors import CallError, EncodeError
 from .cluster_client import ClusterClient, group_by_topic, live_brokers
 
@@ -41,7 +41,8 @@ def ask_groups(cluster: ClusterClient, groups: CapturedGroups, group_id: str | N
     """
     state = groups.cluster = cluster.state()
     groups.learn_brokers()
-    groups.learn_topic_ids(cluster.ask("MetadataRequest", {"topics": None}, next(iter(sorted(live_brokers(state))))))
+    for topic_id, name in state.topic_names.items():
+        groups.learn_topic_id(topic_id, name)
     missing = list[str]()
     for node_id in sorted(live_brokers(state)):
         try:
@@ -72,35 +73,21 @@ def _ask_coordinator(cluster: ClusterClient, groups: CapturedGroups, node_id: in
 
 def _ask_ends(cluster: ClusterClient, groups: CapturedGroups, state: ClusterState) -> Iterator[str]:
     """Ask the leaders for the end offsets of the partitions that groups read; yield what could not be read."""
-    by_leader: dict[int, list[TopicPartition]] = {}
+    live = live_brokers(state)
+    by_leader: dict[int, set[TopicPartition]] = {}
     for row in groups.partitions():
         known = state.topics.get(row.topic, {}).get(row.partition)
-        if known is not None and known.leader is not None and known.leader in live_brokers(state):
-            by_leader.setdefault(known.leader, []).append((row.topic, row.partition))
+        if known is not None and known.leader is not None and known.leader in live:
+            by_leader.setdefault(known.leader, set()).add((row.topic, row.partition))
     for leader, partitions in sorted(by_leader.items()):
+        topics = [
+            {"name": topic, "partitions": [{"partitionIndex": index, "timestamp": LATEST} for index in indexes]}
+            for topic, indexes in group_by_topic(sorted(partitions))
+        ]
+        asked = {"replicaId": -1, "topics": topics}
         try:
-            topics = dict(group_by_topic(sorted(set(partitions))))
-            answer = cluster.ask("ListOffsetsRequest", {"replicaId": -1, "topics": list(_rows(topics))}, leader)
+            answer = cluster.ask("ListOffsetsRequest", asked, leader)
         except CallError as error:
             yield f"end offsets of partitions that broker {leader} leads are missing: {error}"
         else:
-            take_answer(groups, answer, _end_request(topics))
-
-
-def _rows(topics: Mapping[str, Sequence[int]]) -> Iterable[dict[str, Any]]:
-    for topic, indexes in topics.items():
-        yield {"name": topic, "partitions": [{"partitionIndex": index, "timestamp": LATEST} for index in indexes]}
-
-
-def _end_request(topics: Mapping[str, Sequence[int]]) -> messages.ListOffsetsRequest:
-    request = messages.ListOffsetsRequest
-    partition = request.ListOffsetsPartition
-    return request(
-        topics=tuple(
-            request.ListOffsetsTopic(
-                name=topic,
-                partitions=tuple(partition(partition_index=index, timestamp=LATEST) for index in indexes),
-            )
-            for topic, indexes in topics.items()
-        )
-    )
+            take_answer(groups, answer, codec("ListOffsetsRequest", 1).from_json(asked, defaults=True))

@@ -108,7 +108,7 @@ def run(options: argparse.Namespace) -> int:
     if (options.since is None) != (options.until is None):
         raise UsageError("--from and --to must be given together")
     _check_together(options)
-    security_of(options, is_live=any(map(is_address, options.files)))
+    security_of(options, is_live=_live_broker(options) is not None)
     if options.groups or options.group is not None:
         return _groups(options)
     if options.if_lost is not None or options.may_restart is not None or options.drain is not None:
@@ -143,7 +143,7 @@ def _check_together(options: argparse.Namespace) -> None:
         raise UsageError(f"{names[0]} and {names[1]} cannot be combined")
     if options.since is not None and options.at is not None:
         raise UsageError("--at cannot be combined with --from and --to")
-    live = next((name for name in options.files if is_address(name)), None)
+    live = _live_broker(options)
     if options.follow and (len(options.files) != 1 or options.at or options.topic):
         raise UsageError("--follow takes one live broker, HOST:PORT, or one file that grows, without --at and --topic")
     if not options.follow and (options.every is not None or options.listen is not None):
@@ -167,7 +167,7 @@ def _differences(options: argparse.Namespace) -> Iterable[str]:
 def _lines(options: argparse.Namespace) -> Iterable[str]:
     model = _model(options)
     state, tables = _of_topic(model.state(), options), model.tables()
-    if not any(map(is_address, options.files)):
+    if _live_broker(options) is None:
         notes = {note for source in tables.sources for note in (source.note or "").split(SEPARATOR)}
         for note in sorted(notes - {""}):
             remark(note)
@@ -180,18 +180,20 @@ def _lines(options: argparse.Namespace) -> Iterable[str]:
 def _loss(options: argparse.Namespace) -> int:
     """Print what becomes of the cluster without some brokers, and which of the captured consumer groups notice."""
     groups = GroupTracker()
-    is_before = _limit_of_frames(options.at)
-    model = _model(options, lambda result: is_before(result) and groups.apply(result))
-    if any(map(is_address, options.files)):
+    if _live_broker(options) is not None:
         _ask_groups(options, groups)
-    return show_broker_loss(options, _of_topic(model.state(), options), groups)
+        state = groups.cluster
+    else:
+        is_before = _limit_of_frames(options.at)
+        state = _model(options, lambda result: is_before(result) and groups.apply(result)).state()
+    return show_broker_loss(options, _of_topic(state, options), groups)
 
 
 def _groups(options: argparse.Namespace) -> int:
     """Print the groups that the frames contain, or that a live cluster has."""
     groups = GroupTracker()
-    if any(map(is_address, options.files)):
-        _refuse_dumps(options)
+    live = _live_broker(options)
+    if live is not None:
         _ask_groups(options, groups)
     else:
         read = with_progress(results(options), partial(part_read, options))
@@ -199,9 +201,9 @@ def _groups(options: argparse.Namespace) -> int:
             groups.apply(result)
         groups.identity.check()
     known = sorted(name for name, group in groups.groups.items() if group.is_known)
-    if not known and options.group is None and any(map(is_address, options.files)):
-        raise DumpError("the cluster has no group, or none that may be seen", file=options.files[0])
-    if not known and not any(map(is_address, options.files)):
+    if not known and options.group is None and live is not None:
+        raise DumpError("the cluster has no group, or none that may be seen", file=live)
+    if not known and live is None:
         hint = (
             "it takes JoinGroup, SyncGroup, ConsumerGroupHeartbeat, OffsetCommit, OffsetFetch or what describes groups"
         )
@@ -218,7 +220,8 @@ def _groups(options: argparse.Namespace) -> int:
 
 def _ask_groups(options: argparse.Namespace, groups: GroupTracker) -> None:
     """Ask a live cluster for its groups; print what could not be read."""
-    with LiveCluster(address(options.files[0]), options.timeout, security_of(options)) as cluster:
+    where = address(_only_broker(options))
+    with LiveCluster(where, options.timeout, security_of(options)) as cluster:
         for notice in ask_groups(cluster, groups, options.group):
             remark(notice)
 
@@ -250,18 +253,23 @@ def _of_topic(state: ClusterState, options: argparse.Namespace) -> ClusterState:
 
 
 def _model(options: argparse.Namespace, on_result: Callable[[Result], object] | None = None) -> ClusterModel:
-    where = [name for name in options.files if is_address(name)]
-    if not where:
+    if _live_broker(options) is None:
         return model_of(options, options.at, on_result)
-    _refuse_dumps(options)
-    deadline = Deadline(options.timeout)
-    with BrokerConnection(address(where[0]), security=security_of(options), deadline=deadline) as broker:
+    where, deadline = address(_only_broker(options)), Deadline(options.timeout)
+    with BrokerConnection(where, security=security_of(options), deadline=deadline) as broker:
         return ask_model(broker)
 
 
-def _refuse_dumps(options: argparse.Namespace) -> None:
-    """Raise UsageError if a live broker is given together with files, or with options for files."""
-    live = next(name for name in options.files if is_address(name))
+def _live_broker(options: argparse.Namespace) -> str | None:
+    """Return the first input that is the address of a live broker; None if there is none."""
+    return next((name for name in options.files if is_address(name)), None)
+
+
+def _only_broker(options: argparse.Namespace) -> str:
+    """Return the live broker; raise UsageError if files are given, too, or options for files."""
+    live = _live_broker(options)
+    assert live is not None
     of_dumps = (options.at, options.named, options.hex, options.log_of)
     if len(options.files) > 1 or options.body or any(option is not None for option in of_dumps):
         raise UsageError(f"{live} is a live broker: give only one, without files and options for files")
+    return live

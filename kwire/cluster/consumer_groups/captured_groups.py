@@ -58,11 +58,16 @@ class CapturedGroups:
         for topic in (*getattr(message, "topics", ()), *getattr(message, "topic_states", ())):
             topic_id = getattr(topic, "topic_id", _NO_ID)
             name = getattr(topic, "name", None) or getattr(topic, "topic_name", None)
-            if name and topic_id != _NO_ID and self._names.get(topic_id) != name:
-                self._names[topic_id] = name
-                if topic_id in self._unnamed:
-                    self._unnamed.remove(topic_id)
-                    self._rename_topic(topic_id.hex(), name)
+            if name and topic_id != _NO_ID:
+                self.learn_topic_id(topic_id, name)
+
+    def learn_topic_id(self, topic_id: bytes, name: str) -> None:
+        """Record the name of a topic id, and rename the topic if it was known by its id only."""
+        if self._names.get(topic_id) != name:
+            self._names[topic_id] = name
+            if topic_id in self._unnamed:
+                self._unnamed.remove(topic_id)
+                self._rename_topic(topic_id.hex(), name)
 
     def _rename_topic(self, old_name: str, name: str) -> None:
         def rename(partition: TopicPartition) -> TopicPartition:
