@@ -54,8 +54,10 @@ class TracingReader(Reader):
         self.path.pop()
         return value
 
-    def elements(self, array: Construct, count: int) -> None:
+    @property
+    def skips_valid(self) -> bool:
         """Leave all elements to the reference path, which records their spans."""
+        return False
 
     def prefix(self, node: Construct) -> Any:
         """Read the prefix of a value; the prefix gets a separate span."""

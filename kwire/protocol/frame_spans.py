@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ..codecs.message_codec import codec_in
 from ..codecs.tracing import Span, TracingReader
-from ..codecs.wire import INT32
+from ..codecs.wire import INT32, Reader
 from ..errors import DecodeError
 from ..schema.catalog import catalog_for
 from ..schema.spec_layers import WIRE_TYPES
@@ -27,7 +27,7 @@ def spans_for(result: Result) -> tuple[Span, ...]:
         return token_spans(result.frame.data)
     reader = TracingReader(result.frame.data, salvage=True)
     try:
-        _read_spans(reader, result)
+        read_frame(reader, result)
         if reader.finish():
             reader.leave_rest("left over", reader.pending.pop())
     except DecodeError as error:
@@ -35,7 +35,16 @@ def spans_for(result: Result) -> tuple[Span, ...]:
     return tuple(reader.spans)
 
 
-def _read_spans(reader: TracingReader, result: Request | Response | Undecodable) -> None:
+def read_frame(reader: Reader, result: Request | Response | Undecodable) -> None:
+    """Read the size, header and body of a frame again, as far as its message is known.
+
+    Args:
+        reader: a reader at the start of the frame.
+        result: the result of a `FrameDecoder`.
+
+    Raises:
+        DecodeError: the frame cannot be read so, or its message is unknown.
+    """
     codec = result.codec
     if codec is None:
         assert isinstance(result, Undecodable)

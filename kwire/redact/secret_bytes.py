@@ -10,17 +10,18 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 import msgspec
-from msgspec.structs import replace
 
+from ..codecs.message_codec import Codec
 from ..codecs.wire import Reader
 from ..errors import DecodeError, Truncated, UnknownVersion
-from ..protocol import Request, Response, Undecodable, spans_for
+from ..protocol import Request, Response, Undecodable
+from ..protocol.frame_spans import read_frame
 from ..protocol.sasl_tokens import seems_token
 from ..runtime.lazy_patterns import lazy_pattern
 from ..schema.catalog import catalog_for
 from ..schema.sensitive_fields import ENVELOPED, SECRET_FIELDS
 from .metadata_log_secrets import TOPIC, TOPIC_ID
-from .secret_messages import SecretCarrier, carriers, may_carry, may_carry_in_some_version
+from .secret_messages import carriers, may_carry, may_carry_in_some_version
 from .sensitive_configs import names_sensitive
 
 # Requests with secrets: AlterConfigs, SaslAuthenticate, the four requests for delegation tokens,
@@ -66,8 +67,13 @@ def may_leave_secret(result: Request | Response | Undecodable) -> bool:
 
 
 def _salvaged_rest(result: Undecodable) -> bytes:
-    last = spans_for(replace(result, spans=()))[-1:]
-    return bytes(last[0].value) if last and last[0].type == "left over" else b""
+    data = result.frame.data
+    reader = Reader(data, salvage=True)
+    try:
+        read_frame(reader, result)
+    except DecodeError:
+        return b""
+    return data[reader.pos :]
 
 
 def looks_secret(data: bytes) -> bool:
@@ -89,7 +95,16 @@ def reads_as_secret(data: bytes) -> bool:
     >>> reads_as_secret(bytes.fromhex("00000012 00000007 0000 ffff 00000006 763d68656c6c"))
     True
     """
-    return any(_reads_as(carrier, data[:_LONGEST]) for carrier in carriers())
+    data = data[:_LONGEST]
+    for header, codecs in carriers().items():
+        reader = Reader(data, 4, salvage=True)
+        try:
+            header.read(reader)
+        except DecodeError:  # nothing of a body is left
+            continue
+        if any(_reads_as(codec, data, reader.pos) for codec in codecs):
+            return True
+    return False
 
 
 def is_short(data: bytes) -> bool:
@@ -145,11 +160,11 @@ def _is_request(data: bytes, start: int) -> bool:
     return is_text and (start < 4 or 10 <= int.from_bytes(data[start - 4 : start], "big") < 1 << 24)
 
 
-def _reads_as(carrier: SecretCarrier, data: bytes) -> bool:
-    reader = Reader(data, 4, salvage=True)
+def _reads_as(codec: Codec, data: bytes, start: int) -> bool:
+    """Whether the bytes from a position on can be read as a complete or truncated body that contains a secret."""
+    reader = Reader(data, start, salvage=True)
     try:
-        carrier.header.read(reader)
-        message = carrier.codec.read(reader)
+        message = codec.read(reader)
     except DecodeError as error:
         return isinstance(error, Truncated) and _ends_behind_secret(error)
     return reader.pos == reader.end and _holds_secret(message)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import cache
-from typing import Any, NamedTuple
+from typing import Any
 
 from ..codecs.field_search import FieldLocation, leaf_steps, plan_fields
 from ..codecs.message_codec import Codec, codec_in
@@ -15,13 +15,6 @@ from .metadata_log_secrets import MESSAGES, is_of_metadata_log
 
 ALWAYS_SECRET = ENVELOPED | SECRET_FIELDS.keys()
 _CONFIG = frozenset(("name", "value"))
-
-
-class SecretCarrier(NamedTuple):
-    """A message that always contains a secret, and the header before it."""
-
-    codec: Codec
-    header: Codec
 
 
 def may_hold_secrets(codec: Codec, message: Any) -> bool:
@@ -55,17 +48,17 @@ def may_carry_in_some_version(name: str) -> bool:
 
 
 @cache
-def carriers() -> tuple[SecretCarrier, ...]:
-    """Return all requests and responses of Kafka that contain a secret in every version."""
-    secret_carriers = []
+def carriers() -> dict[Codec, list[Codec]]:
+    """Return the requests and responses of Kafka that contain a secret in every version, by the header before them."""
+    by_header: dict[Codec, list[Codec]] = {}
     for spec in map(catalog_for().spec, catalog_for().names_with(ALWAYS_SECRET)):
         for version in spec.versions if spec.type in WIRE_TYPES else ():
             codec = codec_in(catalog_for(), spec.name, version)
             header = header_version_for(spec, version)
             if header is not None and _names(codec) & ALWAYS_SECRET:
-                header_name = f"{spec.type.capitalize()}Header"
-                secret_carriers.append(SecretCarrier(codec, codec_in(catalog_for(), header_name, header)))
-    return tuple(secret_carriers)
+                header_codec = codec_in(catalog_for(), f"{spec.type.capitalize()}Header", header)
+                by_header.setdefault(header_codec, []).append(codec)
+    return by_header
 
 
 def _names(codec: Codec) -> set[str]:

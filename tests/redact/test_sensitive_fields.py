@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from kwire.redact.sensitive_configs import is_sensitive
+from kwire.redact.sensitive_configs import is_sensitive, names_sensitive
 from kwire.schema.catalog import catalog_for
 from kwire.schema.sensitive_fields import SECRET_FIELDS, Hidden
 
@@ -28,10 +28,17 @@ def test_every_name_is_a_field_of_some_message() -> None:
         "password.encoder.old.secret",
         "sasl.oauthbearer.client.credentials.client.secret",
         "s3.access.key",
+        "s3.private_key",
+        "ssl.truststore.certificates",
+        "sasl.passwd",
+        "key.passphrase",
+        "sasl.oauthbearer.assertion.private.key.file",
     ],
 )
 def test_configurations_that_hold_passwords_are_known(name: str) -> None:
     assert is_sensitive(name)
+    assert names_sensitive(b"\x00\x10" + name.encode() + b"\x05wonder")
+    assert names_sensitive(name.upper().encode())
 
 
 @pytest.mark.parametrize("name", ["retention.ms", "cleanup.policy", "ssl.keystore.location", "sasl.mechanism"])

@@ -12,9 +12,11 @@ from .node import Node
 from .reader import Reader
 from .writer import Writer
 
-# Elements per block of the fast path, after it has refused bytes; the reference path reads the block with the invalid
-# element.
+# After the fast path has refused bytes, it reads the elements in blocks of this many. A block that it refuses is
+# divided by `PARTS`, down to the invalid element, which the reference path reads.
 BLOCK = 64
+PARTS = 8
+FEW = 4  # elements that the reference path reads sooner than the fast path is prepared for them
 
 
 class Array(Node):
@@ -40,26 +42,28 @@ class Array(Node):
                 return tuple(numbers)
         items: list[Any] = []
         try:
-            while len(items) < count:
-                stop = self._read_ahead(stream, items, count)
-                for index in range(len(items), stop):
-                    items.append(stream.child(index, self.element))
+            if count >= FEW and stream.skips_valid:
+                self._read_blocks(stream, items, count)
+            for index in range(len(items), count):
+                items.append(stream.child(index, self.element))
         except DecodeError as error:
             error.partial = items if error.partial is None else [*items, error.partial]
             raise
         return tuple(items)
 
-    def _read_ahead(self, stream: Reader, items: list[Any], count: int) -> int:
-        """Read elements on the fast path, up to the block that it refuses; return where this block ends."""
-        if count - len(items) < BLOCK:
-            return count
+    def _read_blocks(self, stream: Reader, items: list[Any], count: int) -> None:
+        """Read elements on the fast path, and each one that it refuses on the reference path."""
+        size = BLOCK
         while len(items) < count:
-            stop = min(len(items) + BLOCK, count)
-            block = stream.elements(self, stop - len(items))
-            if block is None:
-                return stop
-            items += block
-        return count
+            size = min(size, count - len(items))
+            block = stream.elements(self, size)
+            if block is not None:
+                items += block
+            elif size > 1:
+                size = max(1, size // PARTS)
+            else:
+                items.append(stream.child(len(items), self.element))
+                size = BLOCK
 
     def _build(self, obj: Any, stream: Writer, context: Any, path: str) -> None:
         if obj is None:

@@ -85,13 +85,18 @@ class Reader:
         self.path.pop()
         return value
 
+    @property
+    def skips_valid(self) -> bool:
+        """Whether valid elements of arrays may be read on the fast path."""
+        return self.ahead is not None and not self.views and type(self.data) is bytes
+
     def elements(self, array: Construct, count: int) -> Sequence[Any] | None:
         """Read `count` elements of an array on the fast path; return None, without advancing, if that is impossible.
 
         The fast path accepts only bytes that the reference path reads without faults or notes, so either may read the
         next element.
         """
-        if self.ahead is None or self.views or type(self.data) is not bytes:
+        if self.ahead is None or not self.skips_valid:
             return None
         items_and_end = self.ahead(array)(self.data, self.pos, count)
         if items_and_end is None or items_and_end[1] > self.end:
