@@ -125,7 +125,7 @@ class BatchReader:
         """Pass the rows of an input split to the builder; yield periodically."""
         pairing = Pairing(self.apis, self.builder.rows)
         if self.options.dump_format == FRAMES:
-            yield from self._unpacked(unit, pairing)
+            yield from self._add_raw_frames(unit, pairing)
         else:
             yield from self._whole(unit, pairing)
 
@@ -135,13 +135,13 @@ class BatchReader:
             pairing.raw(cuts)
             yield
 
-    def _unpacked(self, unit: InputSplit, pairing: Pairing) -> Iterator[None]:
+    def _add_raw_frames(self, unit: InputSplit, pairing: Pairing) -> Iterator[None]:
         """Read raw frames, compressed or not."""
         with open_file(unit.path) as stream:
             try:
                 opened = unpack_input(read_portions(stream), unit.path)
             except DumpError as error:
-                yield from self._refused(unit, error)
+                yield from self._add_unreadable(unit, error)
                 return
             yield from self._raw(opened.portions(), pairing)
 
@@ -158,14 +158,14 @@ class BatchReader:
             with open_dump(unit.path, catalog=self.catalog, share=share, zookeeper=zookeeper) as dump:
                 self._check(dump, unit.path)
                 if dump.kind == RAW_FRAMES or dump.kind.endswith(f" around {RAW_FRAMES}"):
-                    yield from self._unpacked(unit, pairing)
+                    yield from self._add_raw_frames(unit, pairing)
                     return
-                for _ in self._dumped(dump, pairing):
+                for _ in self._add_dump(dump, pairing):
                     begun = begun or len(self.builder.rows) > count
                     yield
         except DumpError as error:
             if unit.part == 0:
-                yield from self._broken(error) if begun else self._refused(unit, error)
+                yield from self._broken(error) if begun else self._add_unreadable(unit, error)
 
     def _znodes(self, text: str, unit: InputSplit) -> Iterator[None]:
         """Pass znodes in JSON to the builder as one malformed row, whose text is kept with the option `zookeeper`."""
@@ -185,7 +185,7 @@ class BatchReader:
         if wanted != AUTO and not dump.kind.rpartition(" around ")[2].startswith(KINDS[wanted]):
             raise DumpError(f"this is {dump.kind}, not {wanted}", file=path, hint="dumpFormat=auto reads each as it is")
 
-    def _dumped(self, dump: Dump, pairing: Pairing) -> Iterator[None]:
+    def _add_dump(self, dump: Dump, pairing: Pairing) -> Iterator[None]:
         if dump.batches is not None:
             for item in dump.batches:
                 self._log_item(item)
@@ -206,13 +206,13 @@ class BatchReader:
             data = item.data if isinstance(item.data, bytes) else b""
             padding = RowFault(PADDING, f"{item.count} bytes of zeros", None, None)
             fault = (fault_of(item.error) if item.error is not None else None) or padding
-            place, fault = item.position, fault._replace(bytes=item.count)
+            position, fault = item.position, fault._replace(bytes=item.count)
         else:
             is_hidden = self.options.mask_secrets and has_secrets(item)
             data = bytes(len(item.header.data) if is_hidden else item.header.data)
-            place = item.header.position
+            position = item.header.position
             fault = fault_of(item.faults[0]) if item.faults else None
-        self.builder.rows.append((place, data, None, None, None, None, None, None, fault))
+        self.builder.rows.append((position, data, None, None, None, None, None, None, fault))
 
     def _broken(self, error: DumpError) -> Iterator[None]:
         """Pass the fault of a capture that cannot be read further to the builder."""
@@ -220,7 +220,7 @@ class BatchReader:
         self.builder.rows.append((error.offset or 0, b"", None, None, None, None, None, None, fault))
         yield
 
-    def _refused(self, unit: InputSplit, error: DumpError) -> Iterator[None]:
+    def _add_unreadable(self, unit: InputSplit, error: DumpError) -> Iterator[None]:
         """Pass an unreadable file to the builder as fragments."""
         if self.options.ignore_corrupt_files:
             return

@@ -48,15 +48,15 @@ def find_files(paths: Sequence[str], options: Options, *, may_come: bool = False
     Raises:
         BadOption: a path does not exist, or its file system cannot be read.
     """
-    found: dict[str, InputFile] = {}
+    files_by_path: dict[str, InputFile] = {}
     for path in paths:
         for file in _files(path, options, may_come):
             seconds = file.changed / 1e9
             is_new = options.modified_before is None or seconds < options.modified_before
             is_old = options.modified_after is None or seconds > options.modified_after
             if is_new and is_old:
-                found[file.path] = InputFile(file.path, file.size, file.changed)
-    return [found[name] for name in sorted(found)]
+                files_by_path[file.path] = InputFile(file.path, file.size, file.changed)
+    return [files_by_path[name] for name in sorted(files_by_path)]
 
 
 def _files(path: str, options: Options, may_come: bool) -> list[FileEntry]:
@@ -100,10 +100,10 @@ def column_folder(folder: str) -> str | None:
     text = folder if local is None else str(local)
     try:
         here = find_entry(text)
-        found = [] if here is None or not here.is_folder else list_folder(here.path)
+        entries = [] if here is None or not here.is_folder else list_folder(here.path)
     except (DumpError, OSError):
         return None  # `find_files` raises the error
-    return next((one.path for one in found if one.is_folder and COLUMN.fullmatch(one.name)), None)
+    return next((entry.path for entry in entries if entry.is_folder and COLUMN.fullmatch(entry.name)), None)
 
 
 def _is_link(path: str) -> bool:

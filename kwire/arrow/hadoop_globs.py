@@ -56,8 +56,8 @@ def _below(folder: str, names: list[str], query: str) -> Iterator[FileEntry]:
     first, *rest = names
     if not GLOB.intersection(first):
         path = _join_path(folder, first)
-        found = None if rest else find_entry(path + query)
-        yield from _below(path, rest, query) if found is None else [found]
+        target = None if rest else find_entry(path + query)
+        yield from _below(path, rest, query) if target is None else [target]
         return
     if first == "**":
         yield from _below(folder, rest, query)

@@ -51,11 +51,11 @@ def divide(files: Sequence[InputFile], options: Options) -> list[list[InputSplit
     Returns:
         For each process, its input splits.
     """
-    most, least = share_of(files, options), least_parts(options)
+    size_limit, part_count = share_of(files, options), least_parts(options)
     total = sum(file.size + options.open_cost_in_bytes for file in files)
-    parts = [-(-least * file.size // max(total, 1)) for file in files]
-    units = [unit for file, few in zip(files, parts, strict=True) for unit in units_of(file, most, few, options)]
-    return pack_splits(units, most, options.open_cost_in_bytes)
+    parts = [-(-part_count * file.size // max(total, 1)) for file in files]
+    units = [unit for file, few in zip(files, parts, strict=True) for unit in units_of(file, size_limit, few, options)]
+    return pack_splits(units, size_limit, options.open_cost_in_bytes)
 
 
 def least_parts(options: Options) -> int:
@@ -80,12 +80,12 @@ class Weighed(Protocol):
 W = TypeVar("W", bound=Weighed)
 
 
-def pack_splits(units: list[W], most: int, cost: int) -> list[list[W]]:
+def pack_splits(units: list[W], size_limit: int, cost: int) -> list[list[W]]:
     """Group input splits, the largest first, up to a size."""
     packs: list[list[W]] = []
-    size = most
+    size = size_limit
     for unit in sorted(units, key=lambda unit: -unit.weight):
-        if not packs or size + unit.weight > most:
+        if not packs or size + unit.weight > size_limit:
             packs.append([])
             size = 0
         packs[-1].append(unit)
@@ -93,13 +93,13 @@ def pack_splits(units: list[W], most: int, cost: int) -> list[list[W]]:
     return packs
 
 
-def units_of(file: InputFile, most: int, parts: int, options: Options) -> Iterator[InputSplit]:
-    """Yield the input splits of a file: for several `parts`, none much larger than `most` if possible."""
+def units_of(file: InputFile, size_limit: int, parts: int, options: Options) -> Iterator[InputSplit]:
+    """Yield the input splits of a file: for several `parts`, none much larger than `size_limit` if possible."""
     if not file.size:
         return
-    if file.size > most and parts > 1 and kind_of(file.path, options) in CAPTURES:
+    if file.size > size_limit and parts > 1 and kind_of(file.path, options) in CAPTURES:
         yield from share_connections(
-            InputSplit(file.path, weight=file.size), min(MOST_SHARES, parts, -(-file.size // most))
+            InputSplit(file.path, weight=file.size), min(MOST_SHARES, parts, -(-file.size // size_limit))
         )
     else:
         yield InputSplit(file.path, weight=file.size)

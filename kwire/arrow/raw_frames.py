@@ -23,18 +23,18 @@ class RawFrameWalker:
         offset: the position of the bytes in the whole input.
         limit: the largest valid size of a frame, in bytes.
         piece: the largest size of a fragment, in bytes.
-        least: the smallest valid size.
+        min_size: the smallest valid size.
 
     Attributes:
         broken: the position of an impossible size, after which there are no frames; None without one.
     """
 
-    def __init__(self, portions: Iterator[bytes], offset: int, limit: int, piece: int, least: int = LEAST) -> None:
+    def __init__(self, portions: Iterator[bytes], offset: int, limit: int, piece: int, min_size: int = LEAST) -> None:
         self._cursor, self._base = Cursor(self._whole(portions)), offset
         self._error: DumpError | None = None
         self.limit: int = limit
         self.piece: int = piece
-        self.least: int = least
+        self.least: int = min_size
         self.broken: int | None = None
 
     @property
@@ -46,9 +46,9 @@ class RawFrameWalker:
         """Yield frames and fragments, one list per portion; concatenated, they contain all bytes."""
         cursor = self._cursor
         while cursor.fill(4):
-            found = self._frames()
-            if found:
-                yield found
+            frames = self._frames()
+            if frames:
+                yield frames
             if self.broken is not None or not self._more():
                 break
         fault = self._fault()
@@ -66,24 +66,24 @@ class RawFrameWalker:
 
     def _frames(self) -> list[RawFrame]:
         """Return all complete frames."""
-        cursor, found = self._cursor, list[RawFrame]()
-        data, pos, least, limit = cursor.data, cursor.pos, self.least, self.limit
+        cursor, frames = self._cursor, list[RawFrame]()
+        data, pos, min_size, limit = cursor.data, cursor.pos, self.least, self.limit
         base, last = self._base + cursor.offset - pos, len(data) - 4
         while pos <= last:
             (size,) = _SIZE(data, pos)
-            if not least <= size <= limit:
+            if not min_size <= size <= limit:
                 self.broken = base + pos
                 break
             stop = pos + 4 + size
             if stop > last + 4:
                 break
             frame = data[pos:stop]
-            found.append((base + pos, frame, None))
-            if least and begins_tokens(frame):
-                self.least = least = 0
+            frames.append((base + pos, frame, None))
+            if min_size and begins_tokens(frame):
+                self.least = min_size = 0
             pos = stop
         cursor.pos = pos
-        return found
+        return frames
 
     def _more(self) -> bool:
         """Read until the next frame is complete; return False if it will never be."""
@@ -104,15 +104,15 @@ class RawFrameWalker:
         return BadFrame(offset=0, found=size, need=self.least, have=self.limit)
 
 
-def fragments(portions: Iterator[bytes], place: int, fault: BadFrame, piece: int) -> Iterator[list[RawFrame]]:
+def fragments(portions: Iterator[bytes], offset: int, fault: BadFrame, piece: int) -> Iterator[list[RawFrame]]:
     """Yield the bytes after the position where frames have ended, as fragments of at most `piece` bytes.
 
     Args:
         portions: the bytes.
-        place: their position.
+        offset: their position.
         fault: the fault that ended the frames.
         piece: the largest size of a fragment, in bytes.
     """
     cursor = Cursor(portions)
     while cursor.fill(piece) or cursor.left:
-        yield [(place + cursor.offset, cursor.take(min(piece, cursor.left)), fault)]
+        yield [(offset + cursor.offset, cursor.take(min(piece, cursor.left)), fault)]

@@ -176,12 +176,12 @@ def _truth(name: str, value: Any) -> bool:
     return word == "true"
 
 
-def _number(least: int, most: int = 2**31 - 1) -> Callable[[str, Any], int]:
+def _number(minimum: int, maximum: int = 2**31 - 1) -> Callable[[str, Any], int]:
     def read(name: str, value: Any) -> int:
         match = _SIZE.fullmatch(str(value).strip().lower())
         number = int(match[1]) * _UNITS[match[2]] if match else -1
-        if not least <= number <= most:
-            raise BadOption(name, value, f"a number from {least} to {most} is needed", "such as 32m or 4096")
+        if not minimum <= number <= maximum:
+            raise BadOption(name, value, f"a number from {minimum} to {maximum} is needed", "such as 32m or 4096")
         return number
 
     return read

@@ -140,16 +140,18 @@ class Chaos:
         message = request.message
         if api_of(message) not in LED:
             return None
-        partitions = [one for one in _partitions_of(request) if one.leader == request.node_id]
+        partitions = [candidate for candidate in _partitions_of(request) if candidate.leader == request.node_id]
         if not partitions or getattr(message, "acks", 1) == 0:
             return None
         partition = rng.choice(partitions)
         others = [node for node in partition.isr if node != partition.leader and partition.replicas[node].is_online]
         if others:
-            place, chosen = (partition.topic, partition.index), rng.choice(others)
-            self._leaders_before[place] = LeaderBefore(partition.leader, partition.leader_epoch, MOST_STALE)
+            topic_partition, chosen = (partition.topic, partition.index), rng.choice(others)
+            self._leaders_before[topic_partition] = LeaderBefore(partition.leader, partition.leader_epoch, MOST_STALE)
             request.cluster.move_leader(partition, chosen)
-            return Disturbance(f"the leader of {place[0]}-{place[1]} moves to broker {chosen}", request)
+            return Disturbance(
+                f"the leader of {topic_partition[0]}-{topic_partition[1]} moves to broker {chosen}", request
+            )
         if isinstance(message, messages.ProduceRequest) and _begins_sequence(message):
             # ProducerAppendInfo.checkSequence takes any first sequence number of a producer that it does not know. So
             # batches that were sent behind the refused first one would be appended, and the first one never.
@@ -190,22 +192,22 @@ class Chaos:
         message = request.message
         if not isinstance(message, messages.MetadataRequest):
             return None
-        asked = _partitions_of(request)
+        described = _partitions_of(request)
         if message.topics is None or (request.version == 0 and not message.topics):
-            asked = list(request.cluster.controller.partitions())
-        asked = [one for one in asked if one.leader >= 0]
-        if not asked:
+            described = list(request.cluster.controller.partitions())
+        described = [candidate for candidate in described if candidate.leader >= 0]
+        if not described:
             return None
-        moved = [one for one in asked if (one.topic, one.index) in self._leaders_before]
-        partition = rng.choice(moved or asked)
-        place = partition.topic, partition.index
+        moved = [candidate for candidate in described if (candidate.topic, candidate.index) in self._leaders_before]
+        partition = rng.choice(moved or described)
+        topic_partition = partition.topic, partition.index
         leader: dict[str, Any] = {"leader_id": -1, "error_code": ErrorCode.LEADER_NOT_AVAILABLE}
-        text = f"{place[0]}-{place[1]} has no leader yet"
-        if before := self._leaders_before.pop(place, None):
+        text = f"{topic_partition[0]}-{topic_partition[1]} has no leader yet"
+        if before := self._leaders_before.pop(topic_partition, None):
             leader = {"leader_id": before.node_id, "leader_epoch": before.epoch}
-            text = f"the leader of {place[0]}-{place[1]} is still broker {before.node_id}"
+            text = f"the leader of {topic_partition[0]}-{topic_partition[1]} is still broker {before.node_id}"
             if before.left > 1:
-                self._leaders_before[place] = before._replace(left=before.left - 1)
+                self._leaders_before[topic_partition] = before._replace(left=before.left - 1)
 
         def change(_: Any, response: messages.MetadataResponse) -> messages.MetadataResponse:
             return _replace_leader(response, partition, leader)

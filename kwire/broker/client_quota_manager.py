@@ -48,9 +48,9 @@ class ClientQuotaManager:
         for user in (ANONYMOUS, None, ""):
             for client in (client_id, None, ""):
                 names = ((USER, user), (CLIENT, client))
-                found = self.values.get(frozenset(one for one in names if one[1] != ""), {}).get(key)
-                if found is not None:
-                    return found
+                limit = self.values.get(frozenset(name for name in names if name[1] != ""), {}).get(key)
+                if limit is not None:
+                    return limit
         return None
 
     def throttle(self, key: str, client_id: str, size: int, now: float) -> int:

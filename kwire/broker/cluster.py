@@ -64,7 +64,7 @@ class BrokerCluster:
         self.catalog: Catalog = catalog_for(settings.profile)
         self.table = table
         # Specs are parsed when a request needs them: parsing all of them to get their keys took 28 ms of 40.
-        keys = {one.name: one.key for one in releases().apis.values()}
+        keys = {released.name: released.key for released in releases().apis.values()}
         self.apis: dict[int, ServedApi] = {
             keys[name] if name in keys else self._api_key(name, api): api
             for name, api in reversed(list(table.items()))  # drafts sort after the released message
@@ -152,9 +152,9 @@ class BrokerCluster:
         if not log_dirs:
             return
         self.controller.fail(*log_dirs)
-        self._changed()
+        self._complete_waiting()
 
-    def _changed(self) -> None:
+    def _complete_waiting(self) -> None:
         """Complete the requests that wait for partitions whose leader or ISR may have changed, and restore what is in
         partitions of internal topics that had no leader since the start."""
         if self._is_restored:
@@ -168,7 +168,7 @@ class BrokerCluster:
         """Stop or disconnect a broker; other replicas become leaders of its partitions."""
         self.controller.nodes[node_id].set_stopped(True)
         self.controller.react()
-        self._changed()
+        self._complete_waiting()
 
     def start(self, node_id: int) -> None:
         """Start a stopped broker; its replicas catch up."""
@@ -191,32 +191,32 @@ class BrokerCluster:
         self.controller.change(self.controller.partitions(), act)
         self.controller.react()
         self.transactions.retry()
-        self._changed()
+        self._complete_waiting()
 
     def move_leader(self, partition: Partition, node_id: int) -> None:
         """Make a replica the leader; raises ValueError if the replica is out of sync or unreachable."""
-        self.controller.change([partition], lambda one: one.move_leader(node_id))
-        self._changed()
+        self.controller.change([partition], lambda changed: changed.move_leader(node_id))
+        self._complete_waiting()
 
     def shrink_isr(self, partition: Partition, node_ids: Collection[int]) -> None:
         """Remove replicas from the ISR; raises ValueError if the ISR would become empty."""
-        self.controller.change([partition], lambda one: one.shrink_isr(node_ids))
-        self._changed()
+        self.controller.change([partition], lambda changed: changed.shrink_isr(node_ids))
+        self._complete_waiting()
 
     def expand_isr(self, partition: Partition) -> None:
         """Make all reachable replicas catch up and rejoin the ISR."""
 
-        def act(one: Partition) -> None:
-            for node_id, replica in one.replicas.items():
+        def act(changed: Partition) -> None:
+            for node_id, replica in changed.replicas.items():
                 if replica.log_dir.works:
-                    catch_up(self.controller, one, node_id)
+                    catch_up(self.controller, changed, node_id)
 
         self.controller.change([partition], act)
-        self._changed()
+        self._complete_waiting()
 
     def elect_unclean_leader(self, partition: Partition, node_id: int) -> None:
         """Make an out-of-sync replica the leader; records that this replica lacks are lost."""
-        self.controller.change([partition], lambda one: one.elect_unclean_leader(node_id))
+        self.controller.change([partition], lambda changed: changed.elect_unclean_leader(node_id))
         self.expand_isr(partition)
 
     def reassign(self, partition: Partition, node_ids: Sequence[int]) -> None:
@@ -234,7 +234,7 @@ class BrokerCluster:
         if partition.target is None:
             return False
         partition.target = None
-        self._remove(partition, [one for one in partition.replicas if one not in partition.isr])
+        self._remove(partition, [node_id for node_id in partition.replicas if node_id not in partition.isr])
         return True
 
     def finish_reassignment(self, partition: Partition) -> None:
@@ -244,16 +244,18 @@ class BrokerCluster:
         self.expand_isr(partition)
         if all(node_id in partition.isr for node_id in partition.target):
             target, partition.target = partition.target, None
-            partition.replicas = {one: partition.replicas[one] for one in [*target, *partition.replicas]}
-            self._remove(partition, [one for one in partition.replicas if one not in target])
+            partition.replicas = {
+                replica_id: partition.replicas[replica_id] for replica_id in [*target, *partition.replicas]
+            }
+            self._remove(partition, [replica_id for replica_id in partition.replicas if replica_id not in target])
 
     def _remove(self, partition: Partition, node_ids: Collection[int]) -> None:
         for node_id in node_ids:
             self.controller.remove_replica(partition, node_id)
-        partition.isr = [one for one in partition.replicas if one in partition.isr]
+        partition.isr = [replica_id for replica_id in partition.replicas if replica_id in partition.isr]
         partition.elect_leader()
         self.controller.remember_partition(partition)
-        self._changed()
+        self._complete_waiting()
 
     def move_replica(self, partition: Partition, node_id: int, log_dir: LogDir) -> None:
         """Move a replica to another log directory of its broker."""

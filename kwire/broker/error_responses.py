@@ -154,9 +154,9 @@ def _copy_field(field: Any, source: Any) -> dict[str, Any]:
     if name in IDENTITIES:
         if isinstance(source, int if isinstance(node, Integer) else str):
             return {name: source}  # a number or a name without fields
-        found = getattr(source, name, getattr(source, OTHER_NAMES.get(name, name), None))
-        if found is not None or getattr(node, "nullable", False):
-            return {name: found}
+        value = getattr(source, name, getattr(source, OTHER_NAMES.get(name, name), None))
+        if value is not None or getattr(node, "nullable", False):
+            return {name: value}
     if name in UNKNOWN:
         return {name: -1}
     # No null where the version has none: the name in Metadata v10 and v11, the protocol in JoinGroup below v7.

@@ -65,7 +65,7 @@ class FaultRule:
             and self.broker in (None, request.node_id)
             and (self.client is None or fnmatchcase(request.client_id, self.client))
             and (self.group is None or any(fnmatchcase(name, self.group) for name in groups_in(request.message)))
-            and (self.topic is None or any(self.covers(*place) for place in partitions_in(request)))
+            and (self.topic is None or any(self.covers(*partition) for partition in partitions_in(request)))
             and (self.where is None or self._selects(self.where, request.message))
         )
 
@@ -138,17 +138,17 @@ class FaultRules:
 
     def treat(self, request: MatchedRequest) -> Treatment:
         """Count a request, and return how rules other than error rules treat it, and its own fault after them."""
-        found = Treatment()
+        treatment = Treatment()
         for rule in self._rules if request.fault is None else (*self._rules, request.fault):
             if rule.action == ERROR or not rule.matches(request) or not rule.take(request):
                 continue
             if rule.action == DELAY:
-                found.delay += rule.seconds
+                treatment.delay += rule.seconds
             elif rule.action == HANG:
-                found.is_hanging = True
-            elif rule.action != OBSERVE and getattr(found, rule.action) is None:
-                setattr(found, rule.action, rule)
-        return found
+                treatment.is_hanging = True
+            elif rule.action != OBSERVE and getattr(treatment, rule.action) is None:
+                setattr(treatment, rule.action, rule)
+        return treatment
 
     def error(
         self, request: MatchedRequest, topic: str | None = None, partition: int | None = None, group: str | None = None

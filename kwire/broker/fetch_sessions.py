@@ -88,9 +88,9 @@ class FetchSessions:
     recently used one.
     """
 
-    def __init__(self, rng: Random, most: int = 1000) -> None:
+    def __init__(self, rng: Random, limit: int = 1000) -> None:
         self._rng = rng
-        self._most = most  # max.incremental.fetch.session.cache.slots
+        self._most = limit  # max.incremental.fetch.session.cache.slots
         self._sessions: OrderedDict[tuple[int, int], FetchSession] = OrderedDict()
 
     def session_for(self, node_id: int, request: messages.FetchRequest) -> FetchSession | int | None:

@@ -108,7 +108,7 @@ class InternalTopic:
         if topic is None:
             return ErrorCode.COORDINATOR_NOT_AVAILABLE
         now = self._time_ms()
-        records = [Record(place, now, row_key, value) for place, (row_key, value) in enumerate(rows)]
+        records = [Record(index, now, row_key, value) for index, (row_key, value) in enumerate(rows)]
         if not records:
             return ErrorCode.NONE
         is_transactional = producer.id >= 0
@@ -132,18 +132,18 @@ class InternalTopic:
     def latest(self) -> Iterator[tuple[int, LatestValues]]:
         """Yield the index of each partition that has a leader, with the latest values of its keys."""
         for partition in self._partitions:
-            if (found := _read(partition)) is not None:
-                yield partition.index, found
+            if (values := _read(partition)) is not None:
+                yield partition.index, values
 
     def read_once(self) -> Iterator[LatestValues]:
         """Yield the latest values of each partition that an earlier process has written, once; those of a partition
         without a leader in a later call, when it has one."""
         if self._unread is None:
             self._unread = {partition.index for partition in self._partitions}
-        for partition in [one for one in self._partitions if one.index in self._unread]:
-            if (found := _read(partition)) is not None:
+        for partition in [unread for unread in self._partitions if unread.index in self._unread]:
+            if (values := _read(partition)) is not None:
                 self._unread.remove(partition.index)
-                yield found
+                yield values
 
     @property
     def _partitions(self) -> Sequence[Partition]:
@@ -156,13 +156,13 @@ def _read(partition: Partition) -> LatestValues | None:
     replica = partition.replicas.get(partition.leader)
     if replica is None or replica.log is None:
         return None
-    log, found = replica.log, LatestValues()
+    log, values = replica.log, LatestValues()
     at = log.start
     while at < log.end and (data := log.read(at, log.measure(at, _PORTION))):
         for batch in parse_records(data):
-            found.learn(batch)
+            values.learn(batch)
             at = batch.last_offset + 1
-    return found
+    return values
 
 
 def coordinator_of(key: str, controller: KRaftController, topic_name: str = GROUPS) -> int | None:

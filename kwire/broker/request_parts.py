@@ -68,8 +68,8 @@ def _partitions_of(request: MatchedRequest, row: Any) -> Iterator[NamedPartition
         yield row, None
         return
     name = getattr(row, "name", None) or getattr(row, "topic", None)
-    found = request.cluster.controller.find(name, getattr(row, "topic_id", bytes(16)))
-    topic = found.name if found is not None else name
+    known_topic = request.cluster.controller.find(name, getattr(row, "topic_id", bytes(16)))
+    topic = known_topic.name if known_topic is not None else name
     parts = next((parts for field in _PARTS if (parts := getattr(row, field, None))), None)
     if not isinstance(parts, tuple) or not parts:
         yield topic, None

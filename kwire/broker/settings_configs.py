@@ -104,7 +104,9 @@ def describe_unknown(name: str) -> str:
 
 def store_for(nodes: list[Node], settings: Settings) -> ConfigStore:
     """Return the store of the brokers' configs."""
-    usual = {one.name: getattr(Settings(), one.name) for one in fields(Settings) if one.name != "configs"}
+    usual = {
+        setting.name: getattr(Settings(), setting.name) for setting in fields(Settings) if setting.name != "configs"
+    }
     usual |= _REALISTIC if settings.realistic else {}
     set_in_code = {
         name: _format(getattr(settings, field_name), factor)

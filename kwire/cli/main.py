@@ -153,7 +153,7 @@ def _run(arguments: list[str]) -> int:
         is_at_terminal = sys.stdin.isatty() and sys.stdout.isatty()
         print(START if is_at_terminal else parser.format_help(), end="")
         return 0 if is_at_terminal else 2
-    if complaint := _misplaced(parser, arguments[0]):
+    if complaint := _find_misplaced(parser, arguments[0]):
         complain(*complaint)
         return 2
     if arguments[0] not in COMMANDS and (arguments[0] == "-" or not arguments[0].startswith("-")):
@@ -202,7 +202,7 @@ def with_versions(arguments: list[str]) -> list[str]:
     return joined if arguments[0] in WITH_APIS else arguments
 
 
-def _misplaced(parser: argparse.ArgumentParser, word: str) -> tuple[str, str] | None:
+def _find_misplaced(parser: argparse.ArgumentParser, word: str) -> tuple[str, str] | None:
     """Return the error for a first word that is not a command, a file or an option of kwire itself."""
     if word.startswith("--"):
         if any(option.startswith(word.partition("=")[0]) for option in parser._option_string_actions):

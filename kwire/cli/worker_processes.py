@@ -56,7 +56,7 @@ class WorkerProcesses:
         """Run as a worker process: without output, because the first process reports everything."""
         try:
             sys.stderr = Path(os.devnull).open("w")  # noqa: SIM115
-            signal.signal(signal.SIGINT, _interrupted)
+            signal.signal(signal.SIGINT, _interrupt)
             signal.pthread_sigmask(signal.SIG_SETMASK, blocked)
             sent = self._work(part)
             signal.signal(signal.SIGINT, signal.SIG_IGN)
@@ -70,7 +70,7 @@ class WorkerProcesses:
 
         The share of a worker that was killed is counted in this process, unless the command was interrupted.
         """
-        found = []
+        results = []
         for part, (process, pipe) in list(self._running.items()):
             with open(pipe, "rb", closefd=False) as stream:
                 sent = stream.read()
@@ -78,8 +78,8 @@ class WorkerProcesses:
             _reap(process, pipe)
             whole = len(sent) == 8 + int.from_bytes(sent[:8], "big")
             if whole or not self._stopped:
-                found.append(sent[8:] if whole else self._work(part))
-        return found
+                results.append(sent[8:] if whole else self._work(part))
+        return results
 
     def interrupt(self) -> None:
         """Interrupt all workers, which then send their counts so far."""
@@ -98,7 +98,7 @@ class WorkerProcesses:
             _reap(process, pipe)
 
 
-def _interrupted(number: int, frame: object) -> None:
+def _interrupt(number: int, frame: object) -> None:
     """Raise KeyboardInterrupt once: the terminal and the first process may both send the signal."""
     signal.signal(number, signal.SIG_IGN)
     raise KeyboardInterrupt

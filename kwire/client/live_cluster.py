@@ -54,7 +54,7 @@ class LiveCluster:
         refusal: CallError | None = None
         for address in self._addresses():
             try:
-                with self._connected(address, self._deadline) as connection:
+                with self._connect(address, self._deadline) as connection:
                     self._known = ask_cluster(connection)
                 return self._known
             except CallError as error:
@@ -89,7 +89,7 @@ class LiveCluster:
     def _ask(self, name: str, members: Mapping[str, Any], node_id: int, deadline: Deadline) -> Any:
         broker = (self._known.brokers or {}).get(node_id)
         address = self.address if broker is None else Address(broker.host, broker.port)
-        with self._connected(address, deadline) as connection:
+        with self._connect(address, deadline) as connection:
             return _ask_known_fields(connection, name, members)
 
     def _addresses(self) -> Iterator[Address]:
@@ -101,7 +101,7 @@ class LiveCluster:
                 yield address
 
     @contextmanager
-    def _connected(self, address: Address, deadline: Deadline) -> Iterator[BrokerConnection]:
+    def _connect(self, address: Address, deadline: Deadline) -> Iterator[BrokerConnection]:
         """Give the connection to a broker, whose requests end at a deadline; after a failure it is not used again."""
         connection = self._connections.pop(address, None)
         if connection is None:

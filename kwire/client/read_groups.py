@@ -63,9 +63,9 @@ def _ask_coordinator(cluster: ClusterClient, groups: CapturedGroups, node_id: in
     for name, type_ in types.items():
         if type_ not in WITHOUT_OFFSETS:
             # The first field is that of version 8 and later (KIP-709), the others are those of earlier versions.
-            asked = {"groups": [{"groupId": name, "topics": None}], "groupId": name, "topics": None}
+            body = {"groups": [{"groupId": name, "topics": None}], "groupId": name, "topics": None}
             try:
-                answer = cluster.ask("OffsetFetchRequest", asked, node_id)
+                answer = cluster.ask("OffsetFetchRequest", body, node_id)
             except EncodeError:  # null does not stand for all topics yet (KIP-88)
                 raise CallError(f"broker {node_id}", "it does not list offsets", "this needs Kafka 0.10.2") from None
             take_answer(groups, answer, messages.OffsetFetchRequest(group_id=name))
@@ -84,10 +84,10 @@ def _ask_ends(cluster: ClusterClient, groups: CapturedGroups, state: ClusterStat
             {"name": topic, "partitions": [{"partitionIndex": index, "timestamp": LATEST} for index in indexes]}
             for topic, indexes in group_by_topic(sorted(partitions))
         ]
-        asked = {"replicaId": -1, "topics": topics}
+        request = {"replicaId": -1, "topics": topics}
         try:
-            answer = cluster.ask("ListOffsetsRequest", asked, leader)
+            answer = cluster.ask("ListOffsetsRequest", request, leader)
         except CallError as error:
             yield f"end offsets of partitions that broker {leader} leads are missing: {error}"
         else:
-            take_answer(groups, answer, codec("ListOffsetsRequest", 1).from_json(asked, defaults=True))
+            take_answer(groups, answer, codec("ListOffsetsRequest", 1).from_json(request, defaults=True))

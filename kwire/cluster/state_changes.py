@@ -46,7 +46,7 @@ def _partition_changes(before: ClusterState, after: ClusterState, time: float | 
     keys = {(partition.topic, partition.index) for state in (before, after) for partition in state.partitions()}
     for topic, index in sorted(keys):
         old, new = (state.topics.get(topic, {}).get(index) for state in (before, after))
-        for kind, text, nodes in state_differences(_reported(old), _reported(new)):
+        for kind, text, nodes in state_differences(_reported_state(old), _reported_state(new)):
             subjects = {*subject(TOPIC, topic), *subject(BROKER, *(node_id for node_id in nodes if node_id >= 0))}
             yield ActivityEvent(kind, f"{topic}-{index}: {text}", time, subjects=frozenset(subjects))
         was_offline = set(before.offline(old)) if old is not None else set()
@@ -59,7 +59,7 @@ def _partition_changes(before: ClusterState, after: ClusterState, time: float | 
                 yield ActivityEvent("offline", text, time, subjects=frozenset(subjects))
 
 
-def _reported(partition: Partition | None) -> ReportedState:
+def _reported_state(partition: Partition | None) -> ReportedState:
     if partition is None:
         return DELETED
     return state_of(partition, None)._replace(is_deleting=partition.deleting is not None)

@@ -221,7 +221,7 @@ def _decode_response(
     inside = decode_inside_response(result, connection, reading)
     if inside is None and not header.overtaken:
         return result
-    return replace(result, inside=inside, unanswered=tuple(one.message for one in header.overtaken))
+    return replace(result, inside=inside, unanswered=tuple(overtaken.message for overtaken in header.overtaken))
 
 
 def explain_unread(reading: FrameParser, connection: Connection, header: Header) -> Result:

@@ -59,18 +59,18 @@ class FrameParser:
             asked_at: the time of that request.
             request_frame: the frame number of the request.
         """
-        asked = {"request": request, "asked_at": asked_at, "request_frame": request_frame}
-        first = self._response_in(self._answered_in(codec), asked)
+        request_fields = {"request": request, "asked_at": asked_at, "request_frame": request_frame}
+        first = self._response_in(self._response_codec(codec), request_fields)
         if first.codec is codec or (isinstance(first, Response) and not first.faults):
             return first
-        second = self._response_in(codec, asked)
+        second = self._response_in(codec, request_fields)
         return second if isinstance(second, Response) else first
 
-    def _response_in(self, codec: Codec, asked: dict[str, Any]) -> Response | Undecodable:
+    def _response_in(self, codec: Codec, request_fields: dict[str, Any]) -> Response | Undecodable:
         number = get_int32(self.frame.data, 4)
-        return self._read(codec, Response, "ResponseHeader", lambda _: number, **asked)
+        return self._read(codec, Response, "ResponseHeader", lambda _: number, **request_fields)
 
-    def _answered_in(self, codec: Codec) -> Codec:
+    def _response_codec(self, codec: Codec) -> Codec:
         refused = may_be_downgraded(codec.spec.api_key, self.frame.data)
         return codec_in(self.catalog, codec.name, 0) if refused else codec
 

@@ -88,16 +88,16 @@ class CapturedQuery(Selection):
         """Compile the test and the row of a kind of frame."""
         expression = self.query.expression
         wanted = (*(() if expression is None else expression.paths), *self.paths)
-        body = BodyReader(kind.codec, self._needed(kind, wanted), sealed=self.sealed)
+        body = BodyReader(kind.codec, self._paths_in(kind, wanted), sealed=self.sealed)
         topics = _TopicReader(kind.codec, self)
         test: Any = True if expression is None else expression.compile(KindValues(kind, self, body, topics))
         row = None if self._write is None else self._make_row(kind, self._write, topics)
         if kind.call.api.key == API_VERSIONS and kind.is_request and any(path.name == "software" for path in wanted):
             test = _leave  # the request itself names the software
         elif test is not False:
-            test = self._checked(test, body, is_needed=not _OF_WHOLE_BODY.isdisjoint(path.name for path in wanted))
+            test = self._check_body(test, body, is_needed=not _OF_WHOLE_BODY.isdisjoint(path.name for path in wanted))
         elif not _OF_WHOLE_BODY.isdisjoint(path.name for path in wanted):
-            test = self._checked(lambda item: False, body, is_needed=True)
+            test = self._check_body(lambda item: False, body, is_needed=True)
         test = self._in_span(test)
         kind.test = self._noting_groups(kind, test, wanted)
         if self.shows_topics or any(path.name == "topic" for path in wanted):
@@ -105,12 +105,12 @@ class CapturedQuery(Selection):
         kind.row = row
         kind.reads_body = kind.reads_body or body.is_used
 
-    def _needed(self, kind: FrameKind, wanted: Iterable[FieldPath]) -> list[FieldPath]:
+    def _paths_in(self, kind: FrameKind, wanted: Iterable[FieldPath]) -> list[FieldPath]:
         return [path for path in wanted if path.property is None and path.sites(kind.codec)]
 
     def _make_row(self, kind: FrameKind, write: Callable[[list[Any]], str | None], topics: _TopicReader) -> Row:
         """Return the function that writes the fields of a frame; None for a frame that must be decoded."""
-        body = BodyReader(kind.codec, self._needed(kind, self.paths), sealed=self.sealed, is_plain=self._is_plain)
+        body = BodyReader(kind.codec, self._paths_in(kind, self.paths), sealed=self.sealed, is_plain=self._is_plain)
         reader_of = KindValues(kind, self, body, topics)
         readers = [_reader(path, reader_of(path), self._is_plain) for path in self.paths]
         kind.reads_body = body.is_used
@@ -123,7 +123,7 @@ class CapturedQuery(Selection):
 
         return row
 
-    def _checked(self, test: Any, body: BodyReader, *, is_needed: bool) -> Any:
+    def _check_body(self, test: Any, body: BodyReader, *, is_needed: bool) -> Any:
         """Return a test that leaves frames to the decoder whose bodies cannot be read here."""
         if is_needed:
             body.is_used = True

@@ -100,7 +100,7 @@ def _walk(struct: wire.Struct, above: tuple[WireStep, ...], steps: Steps) -> Ite
     names = tuple(name for name, _ in steps)
     tagged = struct.tagged.fields.values() if struct.tagged else ()
     for field in struct.all_fields:
-        default = field.default if any(field is one for one in tagged) else _ON_WIRE
+        default = field.default if any(field is candidate for candidate in tagged) else _ON_WIRE
         path = (*above, WireStep(str(field.name), None, default))
         if tuple(step.name for step in path[-len(names) :]) == names:
             last = zip(path[-len(names) :], steps, strict=True)

@@ -48,7 +48,7 @@ class Operand(NamedTuple):
     def choices(self) -> tuple[str, ...]:
         """The only values of a property; empty if it has others."""
         known = (self.path.property, RECORD_PROPERTIES.get(self.path.name))
-        return tuple(choice for one in known if one is not None for choice in one.choices)
+        return tuple(choice for property_ in known if property_ is not None for choice in property_.choices)
 
 
 class FilterParser:

@@ -110,9 +110,9 @@ def _count_values(struct: StructSpec, path: FieldPath) -> int:
     names = tuple(name for name, _ in path.steps)
     members = dict(fields_of(struct))
     count = 0
-    for found, member in members.items():
-        if found[-len(names) :] != names:
+    for member_path, member in members.items():
+        if member_path[-len(names) :] != names:
             continue
-        above = [members[found[:end]] for end in range(1, len(found))]
-        count += 2 if member.is_array or any(one.is_array for one in above) else 1
+        above = [members[member_path[:end]] for end in range(1, len(member_path))]
+        count += 2 if member.is_array or any(parent.is_array for parent in above) else 1
     return count

@@ -78,7 +78,7 @@ class AddressRewriter:
     def _next_host(self, text: str, *, is_ipv6: bool) -> str:
         """Return an address that no other has, with the same number of digits in each place."""
         base = 16 if is_ipv6 else 10
-        shape = _NUMBER.sub(lambda found: "0" * len(found[0]), text)
+        shape = _NUMBER.sub(lambda match: "0" * len(match[0]), text)
         numbers = self._shapes.setdefault(shape, count())
         for number in numbers:
             rest = number

@@ -77,7 +77,7 @@ class Redactor:
         If the bytes of a body do not match the decoded fields, numbers and names may contain secrets. With its header,
         the frame still decodes as the same message, as far as before.
         """
-        known = _known(result)
+        known = _count_known(result)
         codec = result.codec
         for span in result.spans:
             if codec is not None and span.path.startswith("header.") and span.type not in _OPAQUE:
@@ -177,7 +177,7 @@ def reading_of(result: Result) -> str:
     return "undecodable frame" if is_frame else UNREAD
 
 
-def _known(result: Request | Response | Undecodable) -> int:
+def _count_known(result: Request | Response | Undecodable) -> int:
     """Return how many of the first bytes of a frame are its size, api and correlation id.
 
     These bytes contain no secret; with them, the frame still decodes as the same message.

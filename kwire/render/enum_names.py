@@ -35,8 +35,8 @@ class EnumNames:
             return self.codec.spec.api_name
         field = _INDEX.sub("", path)
         if field not in self._kinds:
-            place = field_locations(self.codec).get(field)
-            self._kinds[field] = place and kind_of(place.message, place.owner, place.field.json_name)
+            location = field_locations(self.codec).get(field)
+            self._kinds[field] = location and kind_of(location.message, location.owner, location.field.json_name)
         return name_of(self._kinds[field], value)
 
 

@@ -22,7 +22,7 @@ def escape(text: str) -> str:
     """
     if text.isascii() and not text.encode().translate(None, _PLAIN):  # a fifth of the time of `isprintable`
         return text
-    return text if text.isprintable() else "".join(map(_escaped, text))
+    return text if text.isprintable() else "".join(map(_escape_character, text))
 
 
 def json_text(value: object) -> str:
@@ -34,7 +34,7 @@ def json_text(value: object) -> str:
     return escape(json.dumps(value, indent=2, ensure_ascii=False))
 
 
-def _escaped(character: str) -> str:
+def _escape_character(character: str) -> str:
     if character.isprintable() or character in "\n\t":
         return character
     units = character.encode("utf-16-be", "surrogatepass")

@@ -91,10 +91,10 @@ def _struct(node: Struct, value: Any, depth: int, look: _Look) -> Iterator[str]:
     topic = getattr(value, "topic", None) or getattr(value, "name", None)
     look = look._replace(topic=topic if isinstance(topic, str) else look.topic)
     for field in node.all_fields:
-        held = getattr(value, field.name)
-        if field not in tagged or held != field.default:
+        member = getattr(value, field.name)
+        if field not in tagged or member != field.default:
             kind = kind_of(look.message, node.message_class.__name__, field.json_name)
-            yield from _field(field, held, depth, look, kind)
+            yield from _field(field, member, depth, look, kind)
     for tag, data in split_tags(value.unknown_tags):
         yield _line(f"unknown_tags[{tag}]", value_text(data), depth, look.style)
 
@@ -108,7 +108,7 @@ def _field(field: Field, value: Any, depth: int, look: _Look, kind: type[Value] 
             name = look.topic_of(value)
             text += "" if name is None else look.style.paint("dim", f"  {escape(name)}")
         yield _line(str(field.name), text, depth, look.style)
-        yield from _held(str(field.name), value, depth + 1, look)
+        yield from _content_lines(str(field.name), value, depth + 1, look)
     elif not content.is_array:
         yield "  " * depth + look.style.paint("name", f"{field.name}:")
         yield from _struct(inner, value, depth + 1, look)
@@ -119,7 +119,7 @@ def _field(field: Field, value: Any, depth: int, look: _Look, kind: type[Value] 
             yield from _struct(inner, item, depth + 2, look)
 
 
-def _held(name: str, value: Any, depth: int, look: _Look) -> Iterator[str]:
+def _content_lines(name: str, value: Any, depth: int, look: _Look) -> Iterator[str]:
     """Yield the decoded content of a field's bytes, below the field."""
     indent, data = "  " * depth, member_data(look.message, name, value, look.protocol)
     codec = None if data is None else embedded_codec(data)

@@ -53,10 +53,10 @@ def member_data(message: str, field: str, value: Any, protocol: str | None) -> E
     if read is None or protocol not in (CONSUMER, None) or not isinstance(value, bytes) or not value:
         return None
     try:
-        found = read(value)
+        nested = read(value)
     except KwireError:
         return None
-    return None if found.rest and protocol is None else found
+    return None if nested.rest and protocol is None else nested
 
 
 def record_lines(message: str, field: str, value: Any, topic: str | None, style: Style) -> Iterator[str]:
@@ -70,9 +70,9 @@ def record_lines(message: str, field: str, value: Any, topic: str | None, style:
     if (message, field) not in _RECORDS or not isinstance(value, bytes) or not value:
         return
     lines = RecordLines(style)
-    found = _lines(LogReader([value], topic=topic), lines)
-    yield from islice(found, MOST)
-    if next(found, None) is not None:
+    records = _lines(LogReader([value], topic=topic), lines)
+    yield from islice(records, MOST)
+    if next(records, None) is not None:
         yield style.paint("dim", "... and more; kwire decode --jsonl has all bytes, kwire.parse_records all records")
 
 

@@ -55,7 +55,7 @@ def _text(value: bytes | None) -> str | None:
         text = (value or b"").decode()
     except UnicodeDecodeError:
         return None
-    return text if text and all(one.isprintable() or one in "\n\t\r" for one in text) else None
+    return text if text and all(character.isprintable() or character in "\n\t\r" for character in text) else None
 
 
 def message_text(message: Message) -> str:
@@ -103,11 +103,11 @@ def _fields_text(struct: Struct, value: Any) -> str:
     tagged = struct.tagged.fields.values() if struct.tagged else ()
     pairs = [(field, getattr(value, field.name)) for field in struct.all_fields]
     shown = [
-        f"{field.name}={_field_text(field.subcon, held)}"
-        for field, held in pairs
-        if held not in (None, "", b"", ())
+        f"{field.name}={_field_text(field.subcon, member)}"
+        for field, member in pairs
+        if member not in (None, "", b"", ())
         and field.name != "version"
-        and not (field in tagged and held == field.default)
+        and not (field in tagged and member == field.default)
     ]
     return " ".join(shown)
 

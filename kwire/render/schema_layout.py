@@ -91,7 +91,7 @@ def heading(codec: Codec) -> str:
 
 
 def _rows(struct: Struct, path: str, depth: int) -> Iterator[LayoutRow]:
-    for field, tag in _tagged(struct):
+    for field, tag in _fields_with_tags(struct):
         here = f"{path}.{field.name}" if path else str(field.name)
         yield LayoutRow(
             here, depth, str(field.name), field.json_name, _type(field), tag, field.default, str(field.docs)
@@ -101,7 +101,7 @@ def _rows(struct: Struct, path: str, depth: int) -> Iterator[LayoutRow]:
             yield from _rows(inner, here, depth + 1)
 
 
-def _tagged(struct: Struct) -> Iterator[tuple[Field, int | None]]:
+def _fields_with_tags(struct: Struct) -> Iterator[tuple[Field, int | None]]:
     yield from ((field, None) for field in struct.fields)
     for tag, field in struct.tagged.fields.items() if struct.tagged else ():
         yield field, tag
@@ -131,7 +131,7 @@ def _sequence(struct: Struct) -> str:
 
 
 def _bnf(struct: Struct, depth: int) -> Iterator[str]:
-    for field, tag in _tagged(struct):
+    for field, tag in _fields_with_tags(struct):
         inner = content_of(field.subcon).struct
         name = str(field.name) if tag is None else f"{field.name}<tag: {tag}>"
         yield f"{'  ' * depth}{name} => {_bnf_type(field) if inner is None else _sequence(inner)}"
@@ -144,7 +144,7 @@ def _bnf_type(field: Field) -> str:
 
 
 def _json_fields(struct: Struct) -> list[dict[str, Any]]:
-    return [_json_field(field, tag) for field, tag in _tagged(struct)]
+    return [_json_field(field, tag) for field, tag in _fields_with_tags(struct)]
 
 
 def _json_field(field: Field, tag: int | None) -> dict[str, Any]:

@@ -88,7 +88,7 @@ def message_class(spec: MessageSpec) -> type[msgspec.Struct]:
         namespace: dict[str, Any] = dict(classes) if struct is spec.struct else {}
         namespace["__doc__"] = _Docstring(spec, struct)
         if own:
-            namespace["__reduce__"] = partialmethod(_reduced, spec, struct.name)
+            namespace["__reduce__"] = partialmethod(_reduce, spec, struct.name)
         cls = _class_for(struct, classes, namespace)
         owner = "" if struct is spec.struct else spec.name
         cls.__qualname__ = ".".join(filter(None, (home, owner, struct.name)))
@@ -117,7 +117,7 @@ class _Docstring(str):
         return self.write().expandtabs(tabsize)
 
 
-def _reduced(message: Any, spec: MessageSpec, struct: str) -> tuple[Any, ...]:
+def _reduce(message: Any, spec: MessageSpec, struct: str) -> tuple[Any, ...]:
     """Pickle a message of a user's specs: its class is in no module, so unpickling creates it from the spec."""
     return _message_of, (spec, struct, msgspec.structs.astuple(message))
 

@@ -149,9 +149,9 @@ def plan_reading(spark: Any, paths: Sequence[str], options: Options) -> ReadingP
     size_limit = share_of(files, options)
     rotated, others = find_rotated(_find_spans(spark, files, options), options.capture)
     # One task does the first pass over a capture: it must not take longer than decoding all files on all cores.
-    most = FASTER * sum(file.size for file in files) / _count_cores(spark, options)
-    captures = [capture for capture in rotated if capture.weight <= most]
-    others += [file for capture in rotated if capture.weight > most for file in capture.files]
+    weight_limit = FASTER * sum(file.size for file in files) / _count_cores(spark, options)
+    captures = [capture for capture in rotated if capture.weight <= weight_limit]
+    others += [file for capture in rotated if capture.weight > weight_limit for file in capture.files]
     tasks = divide_ranges(others, options, size_limit)
     windows = _find_windows(spark, others, tasks, options) if options.long_connections else WHOLE
     return ReadingPlan(spark, captures, size_limit, tasks, windows)

@@ -33,9 +33,9 @@ class MissingJava(KwireError):
     hint = "install it (apt-get install openjdk-17-jre-headless, dnf install java-17-openjdk-headless, brew install "
     hint += "openjdk@17), or point JAVA_HOME to one"
 
-    def __init__(self, found: int | None = None) -> None:
-        super().__init__(found)
-        self.found = found
+    def __init__(self, major_version: int | None = None) -> None:
+        super().__init__(major_version)
+        self.found = major_version
 
     def __str__(self) -> str:
         there = "there is no Java" if self.found is None else f"there is Java {self.found}"

@@ -226,7 +226,7 @@ def _frames(frames: DataFrame, named: Any, tables: TableWriter) -> Counts:
         frames = frames.withMetadata(name, {"comment": comment}) if name in frames.columns else frames
     where = cluster.name_of(named) if "path" in frames.columns else sql.lit(None).cast("string")
     when = "timestamp" if "timestamp" in frames.columns else None
-    dated = _dated(frames.withColumn(CLUSTER, where), when)
+    dated = _add_date(frames.withColumn(CLUSTER, where), when)
     tables.write(FRAMES, dated)
     code = sql.col("_error.code") if "_error" in frames.columns else sql.lit(None).cast("string")
     length = sql.col("length") if "length" in frames.columns else sql.lit(0)
@@ -247,11 +247,11 @@ def _history(history: cluster.History, tables: TableWriter) -> dict[str, int]:
     for name in ROWS:
         table = getattr(history, name).coalesce(1)
         when = next((field.name for field in table.schema if isinstance(field.dataType, TimestampType)), None)
-        tables.write(name, _dated(table, when), is_empty=not counts.get(name))
+        tables.write(name, _add_date(table, when), is_empty=not counts.get(name))
     return {name: counts.get(name, 0) for name in ROWS}
 
 
-def _dated(table: DataFrame, when: str | None) -> DataFrame:
+def _add_date(table: DataFrame, when: str | None) -> DataFrame:
     """Add the date of a column."""
     return table.withColumn(DATE, sql.lit(None).cast("date") if when is None else sql.to_date(when))
 

@@ -53,5 +53,5 @@ def _fetch_wait(header: Header, data: bytes) -> int:
         return 0
     if start + 8 > len(data):
         return 0
-    wait, least = _INTS(data, start)
-    return max(wait, 0) * MILLISECOND if least > 0 else 0
+    wait, min_bytes = _INTS(data, start)
+    return max(wait, 0) * MILLISECOND if min_bytes > 0 else 0

@@ -105,7 +105,7 @@ def compare_profiles(before: TrafficProfile, after: TrafficProfile, limits: Limi
     >>> next(compare_profiles(old, new, Limits()))
     Difference(kind='error', subject='Fetch NOT_LEADER_OR_FOLLOWER', before='-', after='3 of 100', is_worse=True)
     """
-    yield from _compare_counts("client", _named(before.clients), _named(after.clients))
+    yield from _compare_counts("client", _name_clients(before.clients), _name_clients(after.clients))
     for client, api in sorted(before.versions.keys() & after.versions.keys()):
         old, new = before.versions[client, api], after.versions[client, api]
         if old != new:
@@ -116,7 +116,7 @@ def compare_profiles(before: TrafficProfile, after: TrafficProfile, limits: Limi
         yield from _compare_latencies(api, before.latencies[api], after.latencies[api], limits)
 
 
-def _named(clients: Mapping[tuple[str, str], int]) -> dict[str, str]:
+def _name_clients(clients: Mapping[tuple[str, str], int]) -> dict[str, str]:
     named: Counter[str] = Counter()
     for (client, software), count in clients.items():
         named[client if software == NOTHING else f"{client} ({software})"] += count

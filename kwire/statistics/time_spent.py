@@ -277,11 +277,11 @@ class TimeSpent:
     def _take_times(self, client: str, request: Header) -> BrokerTimes | None:
         if not self._times:
             return None
-        found = self._times.get((client, request.api_key or 0, request.correlation_id or 0))
-        if not found:
+        times = self._times.get((client, request.api_key or 0, request.correlation_id or 0))
+        if not times:
             return None
         self.joined += 1
-        return found.pop(0)
+        return times.pop(0)
 
     def _key(self, request: Header, client: str, broker: str) -> tuple[str, ...]:
         key = request.api_key

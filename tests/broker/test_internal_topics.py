@@ -15,7 +15,7 @@ PRODUCER = ProducerIdAndEpoch(5, 0)
 def commit_both_ways(world: World) -> list[int]:
     """Commit an offset, as a client and in a transaction; return the error codes."""
     groups, topic_id = world.cluster.groups, world.cluster.controller.topics["t"].topic_id
-    group = groups.found_or_made("g")
+    group = groups.find_or_create("g")
     assert group is not None
     commits = {("t", 0): Commit(7, -1, "", topic_id)}
     codes = [groups.commit(group, commits), groups.commit_pending(group, PRODUCER, commits)]

@@ -25,7 +25,7 @@ M = kwire.messages
 def commit(cluster: LiveCluster, group: str, offsets: Mapping[int, int], member: str = "", epoch: int = -1) -> None:
     partitions = [{"partitionIndex": index, "committedOffset": offset} for index, offset in offsets.items()]
     fields = {"groupId": group, "memberId": member, "generationIdOrMemberEpoch": epoch}
-    with cluster._connected(cluster.address, cluster._deadline) as connection:
+    with cluster._connect(cluster.address, cluster._deadline) as connection:
         codec = kwire.codec("OffsetCommitRequest", 9)
         row = {**fields, "topics": [{"name": "orders", "partitions": partitions}]}
         answer = connection.ask(codec, codec.from_json(row, defaults=True))

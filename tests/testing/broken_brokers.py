@@ -160,7 +160,7 @@ BUGS = (
     Bug(
         "a predecessor is not fenced",
         TransactionCoordinator,
-        "_bumped",
+        "_next_epochs",
         _keep_the_epoch,
         ("fenced producers write nothing", "one marker ends a transaction"),
     ),

@@ -55,15 +55,15 @@ class CellPrefix:
         if version is not None:
             return self._api(version), data
         if self.framed:
-            return self._framed(data)
-        return self._recorded(data) if self.spec.type == "metadata" else self._behind_int16(data)
+            return self._parse_frame(data)
+        return self._parse_record(data) if self.spec.type == "metadata" else self._behind_int16(data)
 
-    def _recorded(self, data: bytes) -> CellContent | None:
+    def _parse_record(self, data: bytes) -> CellContent | None:
         """Parse the prefix of a record of the metadata log: three varints."""
         reader = Reader(data)
         frame, number = reader.child("frame_version", UNSIGNED_VARINT), reader.child("type", UNSIGNED_VARINT)
         version = reader.child("version", UNSIGNED_VARINT)
-        if frame != FRAME_VERSION or self._known(number).value != self.spec.name:
+        if frame != FRAME_VERSION or self._record_type(number).value != self.spec.name:
             return None
         return self._api(version), data[reader.pos :]
 
@@ -79,7 +79,7 @@ class CellPrefix:
             version = min(version, self.spec.versions.last)
         return self._api(version), data[reader.pos :]
 
-    def _framed(self, data: bytes) -> CellContent | None:
+    def _parse_frame(self, data: bytes) -> CellContent | None:
         """Parse the header of a request."""
         key, version = (int.from_bytes(data[at : at + 2], "big", signed=True) for at in (4, 6))
         return (self._api(version), data) if key == self.spec.api_key else None
@@ -92,14 +92,14 @@ class CellPrefix:
             return Api(spec.api_key, version, spec.api_name, self.catalog)
         return Api(None, version, spec.name, self.catalog, message=spec.name, bare=True)
 
-    def _known(self, number: int) -> RecordType:
+    def _record_type(self, number: int) -> RecordType:
         log = log_of(self.spec.name, self.spec.type)
         return record_types(self.catalog).get((log, number), RecordType())
 
     def _is_key(self, number: int) -> bool:
         if self.spec.name == OFFSET_COMMIT.key and number in self.spec.versions:
             return True  # up to Kafka 4.0, each version of this schema is a separate type
-        return self._known(number).key == self.spec.name
+        return self._record_type(number).key == self.spec.name
 
 
 def check_size(data: bytes) -> None:

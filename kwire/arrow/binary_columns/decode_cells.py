@@ -116,10 +116,10 @@ class CellReader:
         for index, (cell, version) in enumerate(zip(cells, versions, strict=True)):
             try:
                 missing = cell is None or (given and version is None)
-                found = None if missing or cell is None else self._front.read(cell, version)
+                result = None if missing or cell is None else self._front.read(cell, version)
             except DecodeError as error:
-                found, faults[index] = None, fault_of(error) or RowFault("BAD_FIELD", str(error), None, None)
-            api, data = found or (None, cell or b"")
+                result, faults[index] = None, fault_of(error) or RowFault("BAD_FIELD", str(error), None, None)
+            api, data = result or (None, cell or b"")
             rows.append((0, data, None, None, self._front.asked, api, None, None, None))
         structs = self._structs.column(rows, faults)
         if self.mode == FAILFAST and faults:
@@ -154,12 +154,12 @@ def body_text(cells: Cells, data: bytes, version: int | None) -> str | None:
     """
     prefix = _prefix(cells)
     try:
-        found = prefix.read(data, version)
+        result = prefix.read(data, version)
     except DecodeError:
         return None
-    if found is None:
+    if result is None:
         return None
-    api, body = found
+    api, body = result
     (text,) = JsonBodies().column([(0, body, None, None, prefix.asked, api, None, None, None)], {}).to_pylist()
     return None if text is None else str(text)
 

@@ -60,17 +60,17 @@ class CellWriter:
         if value is None or version is None:
             return None
         try:
-            codec, make = self._makers.get(version) or self._made(version)
+            codec, make = self._makers.get(version) or self._make(version)
             return codec.encode(make(value))
         except KwireError:
             if self.mode == "FAILFAST":
                 raise
             return None
 
-    def _made(self, version: int) -> tuple[Codec, Make]:
+    def _make(self, version: int) -> tuple[Codec, Make]:
         codec = codec_in(self._catalog, self._spec.name, version)
-        found = self._makers[version] = codec, maker(trees_of(codec.spec), codec.tree)
-        return found
+        made = self._makers[version] = codec, maker(trees_of(codec.spec), codec.tree)
+        return made
 
 
 def maker(nodes: Sequence[Any], now: Any) -> Make:

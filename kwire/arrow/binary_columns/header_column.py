@@ -21,25 +21,25 @@ TYPE = pa.struct(
 )
 
 
-def header_column(cells: Any, apis: Apis, asked: bool) -> Any:
+def header_column(cells: Any, apis: Apis, is_request: bool) -> Any:
     """Return the headers of frames as structs.
 
     Args:
         cells: an array of binary, each a frame with its size field.
         apis: the apis to use.
-        asked: whether the frames are requests; headers of responses have only the correlation id.
+        is_request: whether the frames are requests; headers of responses have only the correlation id.
 
     Returns:
         An array of structs; null for an incomplete frame. Fields of an unknown api are null.
     """
     connection = Connection(apis=apis)
-    return pa.array([_header(cell, connection, asked) for cell in cells.to_pylist()], TYPE)
+    return pa.array([_header(cell, connection, is_request) for cell in cells.to_pylist()], TYPE)
 
 
-def _header(data: bytes | None, connection: Connection, asked: bool) -> dict[str, Any] | None:
-    if data is None or len(data) < (12 if asked else 8) or int.from_bytes(data[:4], "big") != len(data) - 4:
+def _header(data: bytes | None, connection: Connection, is_request: bool) -> dict[str, Any] | None:
+    if data is None or len(data) < (12 if is_request else 8) or int.from_bytes(data[:4], "big") != len(data) - 4:
         return None
-    if not asked:
+    if not is_request:
         return {"length": len(data), "correlation_id": int.from_bytes(data[4:8], "big", signed=True)}
     request = connection.read_request(data)
     api = connection.apis.get(int.from_bytes(data[4:8], "big", signed=True))

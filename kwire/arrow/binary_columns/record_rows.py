@@ -96,41 +96,41 @@ class RecordReader:
     def read(self, batches: Iterable[Any]) -> Iterator[Any]:
         """Yield the records of frames as record batches; a frame without records gives no rows."""
         for batch in batches:
-            found = FoundRecords(batch.select(self.kept), self.schema)
+            output = FoundRecords(batch.select(self.kept), self.schema)
             for index in range(batch.num_rows):
-                for _ in self._frame(batch, index, found):
-                    if found.is_full:
-                        yield found.batch()
-            if found.frames:
-                yield found.batch()
+                for _ in self._frame(batch, index, output):
+                    if output.is_full:
+                        yield output.batch()
+            if output.frames:
+                yield output.batch()
 
-    def _frame(self, batch: Any, index: int, found: FoundRecords) -> Iterator[None]:
+    def _frame(self, batch: Any, index: int, output: FoundRecords) -> Iterator[None]:
         """Read the records of one frame; yield periodically."""
         cells = {name: batch.column(name)[index].as_py() for name in (*NEEDED, *_MORE) if name in batch.schema.names}
         data, key, version = cells[MESSAGE], cells["api_key"], cells["api_version"]
         if data is None:
             if cells.get(ERROR_NAME) is not None:
-                found.fail(index, cells.get(CORRUPT), cells[ERROR_NAME])
+                output.fail(index, cells.get(CORRUPT), cells[ERROR_NAME])
         elif key is None or version is None:
             if cells["direction"] is None:
-                yield from self._set(index, place_of(cells.get("path")), data, False, found)
+                yield from self._set(index, place_of(cells.get("path")), data, False, output)
         else:
-            yield from self._of_api(index, self.apis.get(key << 16 | version & 0xFFFF), cells, found)
+            yield from self._of_api(index, self.apis.get(key << 16 | version & 0xFFFF), cells, output)
 
-    def _of_api(self, index: int, api: Api | None, cells: dict[str, Any], found: FoundRecords) -> Iterator[None]:
-        asked, data = cells["direction"] == "request", cells[MESSAGE]
-        codec = api.codec(asked) if api is not None else None
+    def _of_api(self, index: int, api: Api | None, cells: dict[str, Any], output: FoundRecords) -> Iterator[None]:
+        is_request, data = cells["direction"] == "request", cells[MESSAGE]
+        codec = api.codec(is_request) if api is not None else None
         if api is None or codec is None or not records_in(codec):
             return
-        read = read_carefully(data, api, asked)
+        read = read_carefully(data, api, is_request)
         if read.codec is None:
-            found.fail(index, data, read.fault)
+            output.fail(index, data, read.fault)
             return
-        for place, some in sets_in(read.codec, read.message):
-            yield from self._set(index, place, some, not asked, found)
+        for partition, some in sets_in(read.codec, read.message):
+            yield from self._set(index, partition, some, not is_request, output)
 
     def _set(
-        self, index: int, place: RecordsPartition, data: bytes, may_be_cut: bool, found: FoundRecords
+        self, index: int, partition: RecordsPartition, data: bytes, may_be_cut: bool, output: FoundRecords
     ) -> Iterator[None]:
         """Read the records of a set of batches; yield periodically.
 
@@ -139,22 +139,24 @@ class RecordReader:
         batches = parse_records(data, salvage=True)
         for batch in batches:
             if isinstance(batch, UndecodableRecords):
-                found.fail(index, batch.data, fault_of(batch.error))
+                output.fail(index, batch.data, fault_of(batch.error))
             else:
-                yield from self._batch(index, place, batch, found)
+                yield from self._batch(index, partition, batch, output)
             yield
         if batches.rest and not may_be_cut:
-            found.fail(index, batches.rest, fault_of(batches.faults[0]))
+            output.fail(index, batches.rest, fault_of(batches.faults[0]))
             yield
 
-    def _batch(self, index: int, place: RecordsPartition, batch: RecordBatch, found: FoundRecords) -> Iterator[None]:
+    def _batch(
+        self, index: int, partition: RecordsPartition, batch: RecordBatch, output: FoundRecords
+    ) -> Iterator[None]:
         fault = fault_of(batch.faults[0]) if batch.faults else None
         lost: bytes | None = batch.data  # once per batch, for any number of unreadable records
         for record in batch.records(salvage=True, limit=self.limit):
             if isinstance(record, Record):
-                found.add(index, place, batch, record, fault)
+                output.add(index, partition, batch, record, fault)
             else:
-                found.fail(index, lost, fault_of(record.error))
+                output.fail(index, lost, fault_of(record.error))
                 lost = None
             yield
 
@@ -180,7 +182,7 @@ class FoundRecords:
         """Whether a batch should be built now."""
         return len(self.frames) >= MOST_ROWS or self._bytes >= MOST_BYTES
 
-    def add(self, index: int, place: RecordsPartition, batch: RecordBatch, record: Record, fault: Any) -> None:
+    def add(self, index: int, partition: RecordsPartition, batch: RecordBatch, record: Record, fault: Any) -> None:
         """Add a record; its value is valid even if its batch has a fault."""
         if fault is not None:
             self._faults[len(self.frames)] = fault
@@ -189,7 +191,7 @@ class FoundRecords:
         values = (record.offset, time, batch.timestamp_type, record.key, record.value, headers)
         kind = batch.is_transactional, batch.is_control, batch.compression, batch.magic
         producer = batch.producer_id, batch.producer_epoch, batch.sequence(record)
-        self._put(index, (*place, *values, *producer, *kind), None)
+        self._put(index, (*partition, *values, *producer, *kind), None)
         self._bytes += len(record.key or b"") + len(record.value or b"")
 
     def fail(self, index: int, data: bytes | None, fault: Any) -> None:
@@ -222,8 +224,8 @@ def records_in(codec: Codec) -> tuple[FieldStep, ...]:
     return plan_fields(codec, _is_records)
 
 
-def _is_records(place: FieldPlace) -> bool | None:
-    return isinstance(place.node, wire.Records) or None
+def _is_records(location: FieldPlace) -> bool | None:
+    return isinstance(location.node, wire.Records) or None
 
 
 def sets_in(codec: Codec, message: Any) -> Iterator[tuple[RecordsPartition, bytes]]:
@@ -232,12 +234,12 @@ def sets_in(codec: Codec, message: Any) -> Iterator[tuple[RecordsPartition, byte
         yield reduce(_within, structs[1:], UNKNOWN), records
 
 
-def _within(place: RecordsPartition, value: Any) -> RecordsPartition:
+def _within(partition: RecordsPartition, value: Any) -> RecordsPartition:
     """Return a place updated from the fields of a struct."""
     names = value.__struct_fields__
     fields = {part: next((name for name in words if name in names), None) for part, words in _NAMES.items()}
     values = {part: getattr(value, name) for part, name in fields.items() if name is not None}
-    return place._replace(**{part: None if one in NOBODY else one for part, one in values.items()})
+    return partition._replace(**{part: None if number in NOBODY else number for part, number in values.items()})
 
 
 def place_of(path: str | None) -> RecordsPartition:

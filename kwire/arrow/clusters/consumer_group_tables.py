@@ -99,9 +99,9 @@ def _track_groups(rows: Iterable[tuple[Any, ...]], catalog: Catalog) -> GroupTra
 
 
 def _group_dicts(groups: GroupTracker, table: str) -> list[dict[str, Any]]:
-    found: Iterable[Any] = groups.history() if table == "members" else groups.partitions()
+    entries: Iterable[Any] = groups.history() if table == "members" else groups.partitions()
     times = [name for name, kind in _kinds(table).items() if kind == "float"]
-    rows = [row._asdict() for row in found]
+    rows = [row._asdict() for row in entries]
     for row in rows:
         row.update({name: round(row[name] * 1e6) for name in times if row[name] is not None})
     return rows

@@ -115,14 +115,14 @@ def sort_stored_messages(seen: Iterable[Seen]) -> Iterator[Seen]:
     """Sort records of logs and znodes from JSON by their times; they come first because their rows have no time."""
     of_files: dict[str, list[Seen]] = {}
     others = iter(seen)
-    for one in others:
-        if not isinstance(one, LoggedRecord | Znode):
-            others = chain([one], others)
-            if one.time is None:  # it has no time
+    for message in others:
+        if not isinstance(message, LoggedRecord | Znode):
+            others = chain([message], others)
+            if message.time is None:  # it has no time
                 return chain(*of_files.values(), others)
             break
-        of_files.setdefault(one.file, []).append(one)
-    return merge(*of_files.values(), others, key=lambda one: one.time or 0.0)
+        of_files.setdefault(message.file, []).append(message)
+    return merge(*of_files.values(), others, key=lambda message: message.time or 0.0)
 
 
 def move_packets(batch: Any) -> Any:
@@ -167,7 +167,7 @@ class _MessagesOfRows:
             if data is None:
                 continue
             if api_name is None and connection is None:
-                yield from self._stored(bytes(data), path or "")
+                yield from self._read_stored(bytes(data), path or "")
             elif api_name is None:
                 yield from self._packet(*row)
             elif api_version is not None:
@@ -199,16 +199,16 @@ class _MessagesOfRows:
         """Return the request or response in an Envelope (KIP-590); None if it cannot be decoded."""
         try:
             if isinstance(envelope, Request):
-                self._forwarded[key] = found = decode_enveloped_request(envelope.message).request
-                return found
-            asked = self._forwarded.pop(key, None)
-            if isinstance(envelope, Response) and asked is not None:
-                return decode_enveloped_response(envelope.message, asked)
+                self._forwarded[key] = request = decode_enveloped_request(envelope.message).request
+                return request
+            forwarded = self._forwarded.pop(key, None)
+            if isinstance(envelope, Response) and forwarded is not None:
+                return decode_enveloped_response(envelope.message, forwarded)
         except DecodeError:
             pass  # the envelope itself is complete: it is in the table of frames
         return None
 
-    def _stored(self, data: bytes, path: str) -> Iterator[LoggedRecord | Znode]:
+    def _read_stored(self, data: bytes, path: str) -> Iterator[LoggedRecord | Znode]:
         """Yield the znodes of a JSON text, or the records of a batch of the metadata log.
 
         A batch is recognised by its records or its folder.

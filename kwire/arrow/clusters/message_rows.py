@@ -43,8 +43,10 @@ def sort_messages(batches: list[Any]) -> list[Any]:
     side = pc.if_else(known, table["direction"], pa.scalar(None, pa.string()))
     when = pc.if_else(known, table["timestamp"].cast(pa.int64()), pa.scalar(-1, pa.int64()))
     order = [(name, "ascending") for name in ("when", "path", "side", "offset")]
-    found: list[Any] = table.append_column("side", side).append_column("when", when).sort_by(order).to_batches()
-    return found
+    sorted_batches: list[Any] = (
+        table.append_column("side", side).append_column("when", when).sort_by(order).to_batches()
+    )
+    return sorted_batches
 
 
 def rows_in(batches: Iterable[Any]) -> Iterator[tuple[Any, ...]]:

@@ -29,10 +29,10 @@ def union_batches(schema: Any, cluster: Any, table: str, rows: Iterable[dict[str
         table: the name of the table.
         rows: the rows of the table.
     """
-    found = iter(rows)
-    while part := list(islice(found, ROWS_IN_BATCH)):
+    remaining = iter(rows)
+    while part := list(islice(remaining, ROWS_IN_BATCH)):
         columns = [pa.nulls(len(part), field.type) for field in schema]
         columns[:2] = [pa.array([value] * len(part), pa.string()) for value in (cluster, table)]
-        place = schema.get_field_index(table)
-        columns[place] = pa.array(part, schema.field(place).type)
+        index = schema.get_field_index(table)
+        columns[index] = pa.array(part, schema.field(index).type)
         yield pa.record_batch(columns, schema=schema)

@@ -30,8 +30,8 @@ class ByteRange(NamedTuple):
         return self.stop - self.start
 
 
-def splits_of(file: InputFile, most: int, pattern: str, neighbour: str = "") -> list[ByteRange]:
-    """Divide a file into byte ranges of at most `most` bytes.
+def splits_of(file: InputFile, split_size: int, pattern: str, neighbour: str = "") -> list[ByteRange]:
+    """Divide a file into byte ranges of at most `split_size` bytes.
 
     For a compressed file without blocks, the first range is the whole file.
 
@@ -39,4 +39,7 @@ def splits_of(file: InputFile, most: int, pattern: str, neighbour: str = "") -> 
     [(0, 60, 'tap1'), (60, 100, 'tap1')]
     """
     capture, size = capture_of(without_password(file.path), pattern), file.size
-    return [ByteRange(file.path, start, min(size, start + most), capture, neighbour) for start in range(0, size, most)]
+    return [
+        ByteRange(file.path, start, min(size, start + split_size), capture, neighbour)
+        for start in range(0, size, split_size)
+    ]

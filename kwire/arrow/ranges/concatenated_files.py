@@ -38,9 +38,9 @@ class ConcatenatedFiles:
         if self._open is not None:
             self._open[1].close()
 
-    def seek(self, place: int, whence: int = SEEK_SET) -> int:
+    def seek(self, offset: int, whence: int = SEEK_SET) -> int:
         """Move to a position; return the new position."""
-        self._place = place + (self.stops[-1] if whence == SEEK_END else 0)
+        self._place = offset + (self.stops[-1] if whence == SEEK_END else 0)
         return self._place
 
     def read(self, count: int) -> bytes:

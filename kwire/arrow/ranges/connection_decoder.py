@@ -95,7 +95,7 @@ class ConnectionDecoder:
         pairing, path = Pairing(reading.apis, reading.builder.rows), ""
         for chunk in rows:
             if chunk.kind == VOID:
-                voids.update((chunk.path, chunk.what, place) for place in chunk.places)
+                voids.update((chunk.path, chunk.what, offset) for offset in chunk.places)
             elif chunk.kind == PACKETS:
                 yield from PacketFeeder(reading, pairing, voids).feed(chain([chunk], rows))
             elif chunk.kind == ENTRY:
@@ -106,7 +106,7 @@ class ConnectionDecoder:
             else:
                 reading.builder.begin(chunk.path)
                 yield from self._other(chunk, voids, pairing)
-        if faults := list(_lost(path, lost)):
+        if faults := list(_report_lost(path, lost)):
             reading.builder.begin(path)
             pairing.add_batch([fault_item(fault) for fault in faults])
         yield
@@ -139,7 +139,7 @@ class ConnectionDecoder:
         voids = Counter[Any]()
         while (chunk := chunks.following) is not None and chunk.kind == VOID:
             chunks.take()
-            voids.update((chunk.path, chunk.what, place) for place in chunk.places)
+            voids.update((chunk.path, chunk.what, offset) for offset in chunk.places)
         feeder = PacketFeeder(reading, Pairing(reading.apis, reading.builder.rows), voids)
         ordered = Ahead(in_file_order(iter(chunks.take, None)))
         yield from feeder.feed_window(ordered, span, self._windows)
@@ -167,12 +167,12 @@ class _Short:
             taken.append(chunk)
             first = taken[0]
             is_one = chunk.kind == PACKETS and (chunk.path, chunk.head) == (first.path, first.head)
-            if not is_one or sum(len(one.packets) for one in taken) > SHORT:
+            if not is_one or sum(len(taken_chunk.packets) for taken_chunk in taken) > SHORT:
                 return taken
-        packets = (one.packets for one in in_file_order(taken))
+        packets = (taken_chunk.packets for taken_chunk in in_file_order(taken))
         self._kept.setdefault((taken[0].path, taken[0].head), []).extend(packets)
         self._count += 1
-        self._size += sum(len(one.packets) for one in taken)
+        self._size += sum(len(taken_chunk.packets) for taken_chunk in taken)
         return []
 
     def full(self) -> Iterator[None]:
@@ -195,12 +195,12 @@ class _Short:
             yield
 
 
-def _lost(path: str, counts: Counter[str]) -> Iterator[DecodeError]:
+def _report_lost(path: str, counts: Counter[str]) -> Iterator[DecodeError]:
     """Yield errors for the unreadable packets of a file, and another one if no packet could be read."""
     others, segments = counts.pop(NOT_TCP, 0), counts.pop(SEGMENTS, 0)
-    found = [(reason, count) for reason, count in sorted(counts.items()) if count]
-    yield from (LostPackets(count, found=reason) for reason, count in found)
-    if others and not segments and not found:
+    losses = [(reason, count) for reason, count in sorted(counts.items()) if count]
+    yield from (LostPackets(count, found=reason) for reason, count in losses)
+    if others and not segments and not losses:
         problem = f"none of its packets carries TCP: {others} were looked at"
         yield BrokenDump(found=str(DumpError(problem, file=path)), offset=0)
 

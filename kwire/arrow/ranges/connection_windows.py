@@ -53,14 +53,14 @@ class BoundaryState(NamedTuple):
 
     def moved(self, shifts: Sequence[int]) -> BoundaryState:
         """Return the state with other positions."""
-        one, other = (position + shift for position, shift in zip(self.positions, shifts, strict=True))
-        return self._replace(positions=(one, other))
+        client, other = (position + shift for position, shift in zip(self.positions, shifts, strict=True))
+        return self._replace(positions=(client, other))
 
     @classmethod
     def parse(cls, values: Sequence[Any]) -> BoundaryState:
         """Parse the JSON form of a state."""
         is_client, positions, sequences, in_flight = values
-        return cls(is_client, tuple(positions), tuple(sequences), tuple(tuple(one) for one in in_flight))
+        return cls(is_client, tuple(positions), tuple(sequences), tuple(tuple(request) for request in in_flight))
 
 
 class FoundBoundary(NamedTuple):
@@ -131,7 +131,7 @@ def rest_of(streams: FrameExtractor, pairing: Pairing, key: bytes) -> BoundarySt
         return None
     is_client = half.side == state.client
     ends = (half.peer, half) if is_client else (half, half.peer)
-    positions, sequences = (tuple(getattr(one, name) for one in ends) for name in ("position", "sequence"))
+    positions, sequences = (tuple(getattr(end, name) for end in ends) for name in ("position", "sequence"))
     return BoundaryState(is_client, positions, sequences, in_flight)
 
 
@@ -150,7 +150,7 @@ def go_on(streams: FrameExtractor, pairing: Pairing, span: ConnectionWindow) -> 
     assert isinstance(state, KafkaConnection)
     state.continue_with(cut.apis, is_lossy=cut.is_lossy)
     ends = pairing.continue_with(number, cut.began, is_lossy=cut.is_lossy)
-    pairing.sink = _shifted(pairing.sink, ends, cut.shifts)
+    pairing.sink = _shift_sink(pairing.sink, ends, cut.shifts)
 
 
 def check(cut: WindowCut, rest: BoundaryState | None) -> None:
@@ -160,7 +160,7 @@ def check(cut: WindowCut, rest: BoundaryState | None) -> None:
         raise DumpError(problem, hint=HINT)
 
 
-def _shifted(sink: Sink, ends: RowEndpoints | None, shifts: tuple[int, int]) -> Sink:
+def _shift_sink(sink: Sink, ends: RowEndpoints | None, shifts: tuple[int, int]) -> Sink:
     """Return a sink that shifts the offsets in the rows of one connection."""
 
     def add(row: Row) -> None:
@@ -183,9 +183,9 @@ def found_in(path: str, key: bytes, packets: Iterable[tuple[int, Packet]], catal
     """
     rows: list[Row] = []
     streams, pairing = FrameExtractor(path, catalog), Pairing(Apis(catalog), rows.append)
-    found, begin, began, apis, is_known = None, -1, None, dict[int, None](), False
-    for place, packet in packets:
-        begin = place if begin < 0 else begin
+    boundary, begin, began, apis, is_known = None, -1, None, dict[int, None](), False
+    for position, packet in packets:
+        begin = position if begin < 0 else begin
         for batch in streams.receive([packet]):
             pairing.add_batch(batch)
         for row in rows:
@@ -196,8 +196,8 @@ def found_in(path: str, key: bytes, packets: Iterable[tuple[int, Packet]], catal
         rows.clear()
         rest = rest_of(streams, pairing, key) if is_known else None
         if rest is not None:
-            found = FoundBoundary(path, key, begin, place, began, tuple(apis), pairing.is_lossy, rest)
-    return found
+            boundary = FoundBoundary(path, key, begin, position, began, tuple(apis), pairing.is_lossy, rest)
+    return boundary
 
 
 class Region(NamedTuple):
@@ -215,18 +215,18 @@ class Region(NamedTuple):
 
     def dump(self) -> str:
         """Return the region as JSON."""
-        found = [one._replace(connection=one.connection.hex()) for one in self.found]  # type: ignore[arg-type]
-        return json.dumps(self._replace(found=tuple(found)))
+        boundaries = [boundary._replace(connection=boundary.connection.hex()) for boundary in self.found]  # type: ignore[arg-type]
+        return json.dumps(self._replace(found=tuple(boundaries)))
 
     @classmethod
     def load(cls, text: str) -> Region:
         """Parse the result of `dump`."""
-        capture, path, start, first, last, found = json.loads(text)
+        capture, path, start, first, last, boundaries = json.loads(text)
         places = (
             FoundBoundary(
-                file, bytes.fromhex(key), begin, place, began, tuple(apis), is_lossy, BoundaryState.parse(rest)
+                file, bytes.fromhex(key), begin, position, began, tuple(apis), is_lossy, BoundaryState.parse(rest)
             )
-            for file, key, begin, place, began, apis, is_lossy, rest in found
+            for file, key, begin, position, began, apis, is_lossy, rest in boundaries
         )
         return cls(capture, path, start, first, last, tuple(places))
 
@@ -242,21 +242,36 @@ def windows_of(regions: Iterable[Region], sizes: dict[str, int]) -> Windows:
     """
     bases, cuts = dict[str, int](), dict[tuple[str, bytes], list[WindowCut]]()
     for capture, some in groupby(sorted(regions), lambda region: region.capture):
-        files = {path: list(one) for path, one in groupby(some, lambda region: region.path)}
-        times = {path: (min(r.first for r in one), max(r.last for r in one)) for path, one in files.items()}
+        files = {path: list(regions_of_file) for path, regions_of_file in groupby(some, lambda region: region.path)}
+        times = {
+            path: (min(r.first for r in regions_of_file), max(r.last for r in regions_of_file))
+            for path, regions_of_file in files.items()
+        }
         paths = sorted(files, key=lambda path: times[path])
-        if any(times[one][1] > times[other][0] for one, other in pairwise(paths)):
+        if any(times[regions_of_file][1] > times[other][0] for regions_of_file, other in pairwise(paths)):
             continue
-        if any(other.first < one.first for one_file in files.values() for one, other in pairwise(one_file)):
+        if any(
+            other.first < regions_of_file.first
+            for one_file in files.values()
+            for regions_of_file, other in pairwise(one_file)
+        ):
             continue
         bases |= zip(paths, accumulate([0, *(sizes[path] for path in paths)]), strict=False)
         ordered = [region for path in paths for region in files[path]]
-        firsts = {one.connection: one for one in ordered[0].found} if ordered and not ordered[0].start else {}
+        firsts = (
+            {regions_of_file.connection: regions_of_file for regions_of_file in ordered[0].found}
+            if ordered and not ordered[0].start
+            else {}
+        )
         others: dict[bytes, list[FoundBoundary]] = {key: [] for key in firsts}
-        for one in (one for region in ordered[1:] if region.start for one in region.found):
-            if one.connection in firsts:
-                base = bases[one.path]
-                others[one.connection].append(one._replace(begin=base + one.begin, place=base + one.place))
+        for regions_of_file in (
+            regions_of_file for region in ordered[1:] if region.start for regions_of_file in region.found
+        ):
+            if regions_of_file.connection in firsts:
+                base = bases[regions_of_file.path]
+                others[regions_of_file.connection].append(
+                    regions_of_file._replace(begin=base + regions_of_file.begin, place=base + regions_of_file.place)
+                )
         chains = ((key, list(_chain(firsts[key], places))) for key, places in others.items())
         cuts |= {(capture, key): chain for key, chain in chains if chain}
     return Windows(bases, cuts, max((bases[path] + sizes[path] for path in bases), default=0))
@@ -265,15 +280,26 @@ def windows_of(regions: Iterable[Region], sizes: dict[str, int]) -> Windows:
 def _chain(first: FoundBoundary, others: Sequence[FoundBoundary]) -> Iterator[WindowCut]:
     """Yield cuts with positions relative to the start of the connection, which is in `first`."""
     before, positions, apis = first, first.rest.positions, dict.fromkeys(first.apis)
-    for one in others:
-        steps = [(two - one) & MASK for one, two in zip(before.rest.sequences, one.rest.sequences, strict=True)]
-        if one.place - before.place > APART or one.rest.is_client != before.rest.is_client:
+    for boundary in others:
+        steps = [
+            (two - boundary) & MASK
+            for boundary, two in zip(before.rest.sequences, boundary.rest.sequences, strict=True)
+        ]
+        if boundary.place - before.place > APART or boundary.rest.is_client != before.rest.is_client:
             return
         positions = positions[0] + steps[0], positions[1] + steps[1]
-        shifts = positions[0] - one.rest.positions[0], positions[1] - one.rest.positions[1]
-        apis |= dict.fromkeys(one.apis)
-        yield WindowCut(one.begin, one.place, first.began, tuple(apis), first.is_lossy, shifts, one.rest.moved(shifts))
-        before = one
+        shifts = positions[0] - boundary.rest.positions[0], positions[1] - boundary.rest.positions[1]
+        apis |= dict.fromkeys(boundary.apis)
+        yield WindowCut(
+            boundary.begin,
+            boundary.place,
+            first.began,
+            tuple(apis),
+            first.is_lossy,
+            shifts,
+            boundary.rest.moved(shifts),
+        )
+        before = boundary
 
 
 class Windows:
@@ -321,14 +347,14 @@ class Windows:
         bases, cuts, size = json.loads(text) if text else ({}, [], 0)
         chains = {
             (capture, bytes.fromhex(key)): [
-                WindowCut(begin, place, began, tuple(apis), is_lossy, tuple(shifts), BoundaryState.parse(rest))
-                for begin, place, began, apis, is_lossy, shifts, rest in chain
+                WindowCut(begin, position, began, tuple(apis), is_lossy, tuple(shifts), BoundaryState.parse(rest))
+                for begin, position, began, apis, is_lossy, shifts, rest in chain
             ]
             for capture, key, chain in cuts
         }
         return cls(bases, chains, size)
 
-    def keys(self, capture: str, connection: bytes, path: str, place: int) -> list[tuple[bytes, int]]:
+    def keys(self, capture: str, connection: bytes, path: str, position: int) -> list[tuple[bytes, int]]:
         """Return the keys of the windows that read a packet, and the part of each window in which the packet is.
 
         Besides the window of the packet, these are the next window, which starts before its cut, and windows that end
@@ -336,37 +362,37 @@ class Windows:
 
         Args:
             capture, connection: the capture and the connection of the packet.
-            path, place: its file and position.
+            path, position: its file and position.
         """
         chain = self._cuts.get((capture, connection))
         if chain is None:
             return [(connection, 0)]
-        place += self._bases[path]
+        position += self._bases[path]
         places = self._places[capture, connection]
-        first, last = bisect_left(places, place - TAIL), bisect_left(places, place)
-        last += last < len(chain) and place >= chain[last].begin
+        first, last = bisect_left(places, position - TAIL), bisect_left(places, position)
+        last += last < len(chain) and position >= chain[last].begin
         keys = [_window_key(connection, number) for number in range(first, last + 1)]
-        return [(key, _part(self._spans[capture, key], place)) for key in keys]
+        return [(key, _part(self._spans[capture, key], position)) for key in keys]
 
     def span(self, capture: str, key: bytes) -> ConnectionWindow | None:
         """Return the window of a key; None if the key is that of a whole connection."""
         return self._spans.get((capture, key))
 
-    def part(self, span: ConnectionWindow, path: str, place: int) -> int:
+    def part(self, span: ConnectionWindow, path: str, position: int) -> int:
         """Return the part of a window in which a packet is: BEFORE, WITHIN, NEAR or BEHIND."""
-        return _part(span, self._bases[path] + place)
+        return _part(span, self._bases[path] + position)
 
     def has_rest(self, cut: WindowCut) -> bool:
         """Whether a window reads all remaining packets of the capture after a cut."""
         return cut.place + TAIL >= self._size
 
 
-def _part(span: ConnectionWindow, place: int) -> int:
-    if span.begin is not None and place <= span.begin.place:
+def _part(span: ConnectionWindow, position: int) -> int:
+    if span.begin is not None and position <= span.begin.place:
         return BEFORE
-    if span.end is None or place < span.end.begin:
+    if span.end is None or position < span.end.begin:
         return WITHIN
-    return NEAR if place <= span.end.place else BEHIND
+    return NEAR if position <= span.end.place else BEHIND
 
 
 def _window_key(connection: bytes, number: int) -> bytes:

@@ -45,19 +45,19 @@ def neighbours(paths: Sequence[str]) -> dict[str, str]:
     families: dict[str, list[str]] = {}
     for path in paths:
         families.setdefault(family_of(path), []).append(path)
-    found = dict.fromkeys(paths, "")
+    following = dict.fromkeys(paths, "")
     for family in families.values():
         if len(family) > 1:
-            found |= dict(zip(family, [*family[1:], family[0]], strict=True))
-    return found
+            following |= dict(zip(family, [*family[1:], family[0]], strict=True))
+    return following
 
 
 def pieces_of(path: str) -> tuple[Piece, ...]:
     """Return the pieces of the capture to which a file belongs, in order; an empty tuple if the file is not a piece."""
-    entries = [one for one in list_folder(path.rpartition("/")[0] or ".") if not one.is_folder and one.size]
+    entries = [entry for entry in list_folder(path.rpartition("/")[0] or ".") if not entry.is_folder and entry.size]
     family = family_of(path)
-    files = tuple(Piece(one.path, one.size, one.changed) for one in entries if family_of(one.path) == family)
-    return next((pieces for pieces in _captures_of(files) if path in {one.path for one in pieces}), ())
+    files = tuple(Piece(entry.path, entry.size, entry.changed) for entry in entries if family_of(entry.path) == family)
+    return next((pieces for pieces in _captures_of(files) if path in {entry.path for entry in pieces}), ())
 
 
 @lru_cache(maxsize=64)
@@ -74,7 +74,7 @@ def _captures_of(files: tuple[Piece, ...]) -> tuple[tuple[Piece, ...], ...]:
             (runs[-1] if runs else loose).append(piece)
     if runs:
         runs[0] += loose
-    return tuple(found for run in runs if len(run) > 1 and (found := _order_files(run)))
+    return tuple(pieces for run in runs if len(run) > 1 and (pieces := _order_files(run)))
 
 
 def _order_files(run: Sequence[Piece]) -> tuple[Piece, ...]:
@@ -121,7 +121,7 @@ def _first_time(head: bytes, path: str) -> int | None:
     reader = read_from_middle(head, iter([head_of(path, PORTION)]), path, FILE_HEADER)
     if not reader.synchronise():
         return None
-    packet = next((one for one in reader if isinstance(one, Packet)), None)
+    packet = next((item for item in reader if isinstance(item, Packet)), None)
     return None if packet is None else packet.nanoseconds
 
 

@@ -65,7 +65,7 @@ class Grammar:
     least: int
     start: int
 
-    def record(self, data: bytes, place: int) -> tuple[int, int | None] | None:
+    def record(self, data: bytes, offset: int) -> tuple[int, int | None] | None:
         """Return the length of a record in bytes, and its time; None if no record starts there."""
         raise NotImplementedError
 
@@ -73,38 +73,40 @@ class Grammar:
         """Yield positions at which records may start."""
         raise NotImplementedError
 
-    def is_usual(self, data: bytes, place: int) -> bool:
+    def is_usual(self, data: bytes, offset: int) -> bool:
         """Whether a record seems to contain an IP packet of its length."""
         return True
 
-    def end(self, data: bytes, place: int | None) -> PieceEnd:
-        """Return the end of a piece; `place` is the position of its first record, if known."""
+    def end(self, data: bytes, offset: int | None) -> PieceEnd:
+        """Return the end of a piece; `offset` is the position of its first record, if known."""
         times, size, odd = list[int](), len(data), 0
         places = self.starts(data)
-        place = next(places, None) if place is None else place
-        while place is not None:
-            if size - place < self.least:
-                return PieceEnd(max(0, place - size), data[place:], _median(times), odd)
-            found = self.record(data, place)
-            if found is None:
+        offset = next(places, None) if offset is None else offset
+        while offset is not None:
+            if size - offset < self.least:
+                return PieceEnd(max(0, offset - size), data[offset:], _median(times), odd)
+            record = self.record(data, offset)
+            if record is None:
                 odd += 1
-                place = next((one for one in places if one > place), None)
+                offset = next((following for following in places if following > offset), None)
             else:
-                odd += not self.is_usual(data, place)
-                times += [] if found[1] is None else [found[1]]
-                place += found[0]
+                odd += not self.is_usual(data, offset)
+                times += [] if record[1] is None else [record[1]]
+                offset += record[0]
         return PieceEnd(0, b"", _median(times), odd)
 
     def after(self, end: PieceEnd, piece: UnorderedPiece) -> PieceEnd | None:
         """Return the end of a piece that follows a given end; None if the piece cannot follow it."""
-        data, place = end.part + piece.head, end.missing
+        data, offset = end.part + piece.head, end.missing
         size = len(end.part) + piece.size
-        if place >= size:
-            return PieceEnd(place - size, b"", None)
-        if len(data) - place >= self.least and self.record(data, place) is None:
+        if offset >= size:
+            return PieceEnd(offset - size, b"", None)
+        if len(data) - offset >= self.least and self.record(data, offset) is None:
             return None
-        found = self.end(data, place)
-        return found if piece.size == len(piece.head) else self.end(piece.tail, None)._replace(odd=found.odd)
+        end_of_head = self.end(data, offset)
+        return (
+            end_of_head if piece.size == len(piece.head) else self.end(piece.tail, None)._replace(odd=end_of_head.odd)
+        )
 
 
 class PcapGrammar(Grammar):
@@ -129,19 +131,19 @@ class PcapGrammar(Grammar):
         wanted = b"(?:" + b"|".join(re.escape(half[upper]) for half in halves) + b")"
         self._pattern = re.compile(b"(?=" + (b".." + wanted if order == "<" else wanted) + b")", re.DOTALL)
 
-    def record(self, data: bytes, place: int) -> tuple[int, int | None] | None:
+    def record(self, data: bytes, offset: int) -> tuple[int, int | None] | None:
         """See `Grammar.record`."""
-        seconds, ticks, captured, length = self._unpack(data, place)
+        seconds, ticks, captured, length = self._unpack(data, offset)
         time = seconds * SECOND + ticks * self._tick
         is_one = time in self._range and ticks * self._tick < SECOND and 0 < captured <= length <= LONGEST
         return (RECORD_HEADER + captured, time) if is_one else None
 
-    def is_usual(self, data: bytes, place: int) -> bool:
+    def is_usual(self, data: bytes, offset: int) -> bool:
         """See `Grammar.is_usual`."""
-        length = self._unpack(data, place)[3] + RECORD_HEADER
+        length = self._unpack(data, offset)[3] + RECORD_HEADER
         for layout in self._layouts:
             is_four = layout.first == IPV4_FIRST
-            start = place + layout.ip - (0 if is_four else IPV6_HEADER)
+            start = offset + layout.ip - (0 if is_four else IPV6_HEADER)
             ip = data[start : start + 6]
             if len(ip) < 6 or ip[0] >> 4 == layout.first >> 4:
                 total = int.from_bytes(ip[2:4] if is_four else ip[4:6], "big")
@@ -151,7 +153,9 @@ class PcapGrammar(Grammar):
     def starts(self, data: bytes) -> Iterator[int]:
         """See `Grammar.starts`."""
         places = (match.start() for match in self._pattern.finditer(data))
-        return (one for one in places if one + RECORD_HEADER <= len(data) and self.record(data, one) is not None)
+        return (
+            offset for offset in places if offset + RECORD_HEADER <= len(data) and self.record(data, offset) is not None
+        )
 
 
 class PcapngGrammar(Grammar):
@@ -166,16 +170,16 @@ class PcapngGrammar(Grammar):
         self._order, self._interfaces = reader.order, reader.interfaces
         self._range = range(earliest, latest + 1)
 
-    def record(self, data: bytes, place: int) -> tuple[int, int | None] | None:
+    def record(self, data: bytes, offset: int) -> tuple[int, int | None] | None:
         """See `Grammar.record`."""
-        kind, size = Struct(self._order + "II").unpack_from(data, place)
+        kind, size = Struct(self._order + "II").unpack_from(data, offset)
         if size < LEAST or size % 4 or size > LONGEST or kind not in KINDS | set(BLOCKS):
             return None
-        if len(data) >= place + size and data[place + size - 4 : place + size] != data[place + 4 : place + 8]:
+        if len(data) >= offset + size and data[offset + size - 4 : offset + size] != data[offset + 4 : offset + 8]:
             return None
-        if kind != ENHANCED_PACKET or len(data) < place + ENHANCED:
+        if kind != ENHANCED_PACKET or len(data) < offset + ENHANCED:
             return size, None
-        number, high, low = Struct(self._order + "III").unpack_from(data, place + 8)
+        number, high, low = Struct(self._order + "III").unpack_from(data, offset + 8)
         if number >= len(self._interfaces):
             return None
         time = self._interfaces[number].nanoseconds(high << 32 | low)
@@ -184,8 +188,8 @@ class PcapngGrammar(Grammar):
     def starts(self, data: bytes) -> Iterator[int]:
         """See `Grammar.starts`."""
         places = (match.start() for match in STARTS[self._order].finditer(data))
-        found = ((one, self.record(data, one)) for one in places if one + LEAST <= len(data))
-        return (one for one, record in found if record is not None and record[1] is not None)
+        records = ((offset, self.record(data, offset)) for offset in places if offset + LEAST <= len(data))
+        return (offset for offset, record in records if record is not None and record[1] is not None)
 
 
 def _median(times: list[int]) -> int | None:
@@ -202,7 +206,7 @@ def order_pieces(first: UnorderedPiece, others: Sequence[UnorderedPiece], gramma
         return []
     by_name = sorted(others, key=lambda piece: piece.number)
     by_change = sorted(others, key=lambda piece: (piece.changed, piece.number))
-    named = [by_name, by_change, *(_found(first, start, times, grammar) for start in (by_name, by_change))]
+    named = [by_name, by_change, *(_sort_pieces(first, start, times, grammar) for start in (by_name, by_change))]
     best = min(named, key=lambda order: _breaks(first, order, times, grammar))
     return [first.number, *(piece.number for piece in best)]
 
@@ -217,10 +221,10 @@ def _breaks(
         end = following or grammar.end(piece.tail, None)
         count += end.odd + (following is None)
     timed = [time for piece in order if (time := times[piece.number]) is not None]
-    return count + bool(end.missing or end.part) + sum(one > other for one, other in pairwise(timed))
+    return count + bool(end.missing or end.part) + sum(earlier > other for earlier, other in pairwise(timed))
 
 
-def _found(
+def _sort_pieces(
     first: UnorderedPiece, start: Sequence[UnorderedPiece], times: dict[int, int | None], grammar: Grammar
 ) -> list[UnorderedPiece]:
     """Sort pieces by their records; pieces without records stay in the given order."""
@@ -247,11 +251,11 @@ def _following(
     fits = [(piece, after) for piece in near if (after := grammar.after(end, piece)) is not None]
     timed = [(after.odd, after.time, piece, after) for piece, after in fits if after.time is not None]
     if timed:
-        return min(timed, key=lambda one: one[:2])[2:]
+        return min(timed, key=lambda candidate: candidate[:2])[2:]
     inner = [(piece, after) for piece, after in fits if times[piece.number] is None]
 
-    def goes_on(one: tuple[UnorderedPiece, PieceEnd]) -> bool:
-        ends = (grammar.after(one[1], piece) for piece in near if piece is not one[0])
-        return any(found is not None and found.time is not None for found in ends)
+    def goes_on(candidate: tuple[UnorderedPiece, PieceEnd]) -> bool:
+        ends = (grammar.after(candidate[1], piece) for piece in near if piece is not candidate[0])
+        return any(continuation is not None and continuation.time is not None for continuation in ends)
 
-    return max(inner, key=lambda one: (goes_on(one), one[0].size), default=None)
+    return max(inner, key=lambda candidate: (goes_on(candidate), candidate[0].size), default=None)

@@ -108,17 +108,17 @@ def in_file_order(chunks: Iterable[Chunk]) -> Iterator[Chunk]:
 def packets_in(chunk: Chunk, voids: Any) -> Iterator[Packet]:
     """Yield the packets of a chunk except revoked ones."""
     places = chunk.places
-    found = (packet for packet in chunk.reader() if isinstance(packet, Packet))
-    for place, packet in zip(places, found, strict=True):
-        if not is_void(chunk, place, voids):
+    packets = (packet for packet in chunk.reader() if isinstance(packet, Packet))
+    for offset, packet in zip(places, packets, strict=True):
+        if not is_void(chunk, offset, voids):
             yield packet
 
 
-def is_void(chunk: Chunk, place: int, voids: Any) -> bool:
+def is_void(chunk: Chunk, offset: int, voids: Any) -> bool:
     """Whether a range has revoked a packet of another range; each revocation applies to one packet."""
-    if not voids or voids[chunk.path, chunk.what, place] <= 0:
+    if not voids or voids[chunk.path, chunk.what, offset] <= 0:
         return False
-    voids[chunk.path, chunk.what, place] -= 1
+    voids[chunk.path, chunk.what, offset] -= 1
     return True
 
 
@@ -141,8 +141,8 @@ class SeenPackets:
         identity = segment.key, segment.sequence, segment.acknowledgement, segment.flags, segment.payload
         counts = self._counts.setdefault(hash(identity), Counter())
         self._counts.move_to_end(hash(identity))
-        most = max(counts.values(), default=0)
+        seen_elsewhere = max(counts.values(), default=0)
         counts[path] += 1
         if len(self._counts) > REMEMBERED:
             self._counts.popitem(last=False)
-        return counts[path] > most
+        return counts[path] > seen_elsewhere

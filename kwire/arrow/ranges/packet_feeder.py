@@ -104,10 +104,10 @@ class PacketFeeder:
                 pass
         elif rest is None:
             check(cut, rest)
-        found = list(rows.take(count))
-        own = [row for row in found if row[3] == ends and row[0] < cut.rest.positions[bool(row[4])]]
+        given = list(rows.take(count))
+        own = [row for row in given if row[3] == ends and row[0] < cut.rest.positions[bool(row[4])]]
         rows += own
-        if Counter(map(_comparable, found)) - Counter(map(_comparable, own)) != Counter(map(_comparable, others)):
+        if Counter(map(_comparable, given)) - Counter(map(_comparable, own)) != Counter(map(_comparable, others)):
             check(cut, rest)
 
     def _converge(
@@ -154,14 +154,16 @@ class PacketFeeder:
     def _remember(self, chunk: Chunk) -> None:
         recent = self._recent
         recent.append(chunk)
-        while sum(len(one.packets) for one in recent) > RECENT:
+        while sum(len(recent_chunk.packets) for recent_chunk in recent) > RECENT:
             recent.popleft()
 
     def _comes_again(self, chunk: Chunk) -> bool:
         """Whether a chunk of another file seems to start with packets that were already read."""
         if self._path in ("", chunk.path):
             return False
-        segment = next((one for one in map(parse_segment, packets_in(chunk, {})) if isinstance(one, Segment)), None)
+        segment = next(
+            (parsed for parsed in map(parse_segment, packets_in(chunk, {})) if isinstance(parsed, Segment)), None
+        )
         if segment is None:
             return False
         half = self._streams.reassembler.known.get(segment.key)
@@ -198,9 +200,9 @@ class _Open(NamedTuple):
     others: Iterator[Packet]
 
 
-def _push(heap: list[_Open], one: _Open) -> None:
+def _push(heap: list[_Open], opened: _Open) -> None:
     """Push a chunk back with its next packet, if there is one."""
-    packet = next(one.others, None)
+    packet = next(opened.others, None)
     if packet is not None:
-        time = one.time if packet.nanoseconds is None else packet.nanoseconds
-        heappush(heap, one._replace(time=time, packet=packet))
+        time = opened.time if packet.nanoseconds is None else packet.nanoseconds
+        heappush(heap, opened._replace(time=time, packet=packet))

@@ -61,8 +61,10 @@ def times_in_line(times: Any, before: int | None = None) -> Any:
         return known[1:]
     if len(times) < 3:
         return np.full(len(times), min(times))
-    one, two, three = times[:-2], times[1:-1], times[2:]
-    middle = np.maximum(np.minimum(one, two), np.minimum(np.maximum(one, two), three))  # the median of each three
+    earlier, two, three = times[:-2], times[1:-1], times[2:]
+    middle = np.maximum(
+        np.minimum(earlier, two), np.minimum(np.maximum(earlier, two), three)
+    )  # the median of each three
     return np.concatenate([middle[:1], middle, middle[-1:]])
 
 
@@ -109,7 +111,7 @@ class PacketGrouper:
         interfaces = tuple(reader.interfaces[:FIRST_INTERFACES])
         if self._described != (reader.order, interfaces):
             self._described = reader.order, interfaces
-            groups.describe(reader.order == ">", [link_layout(one) for one in interfaces])
+            groups.describe(reader.order == ">", [link_layout(interface) for interface in interfaces])
         passed, is_pcap = cursor.offset - cursor.pos, isinstance(reader, PcapReader)
         seconds = reader.state[-1] if is_pcap else None
         self.count = groups.read(cursor.data, cursor.pos, stop - passed, seconds, self._key)

@@ -89,9 +89,9 @@ class PacketRows:
             else:
                 self._add(group.key, PACKETS, group.first, group.last, head, group.offsets, group.packets)
 
-    def _keys(self, key: bytes, place: int) -> list[tuple[bytes, int]]:
+    def _keys(self, key: bytes, offset: int) -> list[tuple[bytes, int]]:
         """Return the keys of a packet's connection or windows; see `Windows.keys`."""
-        return self.windows.keys(self.split.capture, key, self.split.path, place)
+        return self.windows.keys(self.split.capture, key, self.split.path, offset)
 
     def _add_windows(self, group: PacketGroup, head: bytes) -> None:
         """Add packets of a connection that is divided into windows."""
@@ -103,14 +103,14 @@ class PacketRows:
             return
         parts: dict[tuple[bytes, int], tuple[list[int], list[bytes]]] = {}
         start = 0
-        for place, size in zip(offsets, sizes, strict=True):
-            for part in self._keys(group.key, place):
+        for offset, size in zip(offsets, sizes, strict=True):
+            for part in self._keys(group.key, offset):
                 places, records = parts.setdefault(part, ([], []))
-                places.append(place)
+                places.append(offset)
                 records.append(group.packets[start : start + size])
             start += size
         for (key, _), (places, records) in parts.items():
-            self._add(key, PACKETS, group.first, group.last, head, _packed(*places), b"".join(records))
+            self._add(key, PACKETS, group.first, group.last, head, _pack_offsets(*places), b"".join(records))
 
     def add_items(self, items: Sequence[Item], kind: int = PACKETS) -> None:
         """Add packets that were read one by one, or damage; with the `kind` VOID, revoke packets."""
@@ -122,11 +122,13 @@ class PacketRows:
             else:
                 code = DAMAGE if kind == PACKETS else VOID
                 problem = f"{'cut' if item.is_cut else 'damaged'}:{item.problem}"
-                self._add(self._own, code, 0, 0, b"", _packed(item.offset), item.data, problem)
+                self._add(self._own, code, 0, 0, b"", _pack_offsets(item.offset), item.data, problem)
         for ((key, _), head), timed in groups.items():
             records, times = zip(*timed, strict=True)
             data = b"" if kind == VOID else b"".join(record.data for record in records)
-            self._add(key, kind, min(times), max(times), head, _packed(*(record.offset for record in records)), data)
+            self._add(
+                key, kind, min(times), max(times), head, _pack_offsets(*(record.offset for record in records)), data
+            )
 
     def _times(self, items: Sequence[Item], kind: int) -> list[int]:
         """Return the capture times of records; 0 for an item that is not a record or has no time."""
@@ -134,32 +136,32 @@ class PacketRows:
         times = [max(-ENDLESS, min(time, ENDLESS)) for time in times]  # pcapng may contain any time
         there = [index for index, time in enumerate(times) if time]
         if kind == PACKETS and there:
-            found = times_in_line(np.array([times[one] for one in there]), self.last).tolist()
-            for index, time in zip(there, found, strict=True):
+            smoothed = times_in_line(np.array([times[position] for position in there]), self.last).tolist()
+            for index, time in zip(there, smoothed, strict=True):
                 times[index] = time
-            self.last = found[-1]
+            self.last = smoothed[-1]
         return times
 
     def add(self, kind: int, problem: str = "", offset: int = 0) -> None:
         """Add a note about the file."""
-        self._add(self._own, kind, 0, 0, b"", _packed(offset), b"", problem)
+        self._add(self._own, kind, 0, 0, b"", _pack_offsets(offset), b"", problem)
 
     def add_frames(self, part: RangePart) -> None:
         """Add bytes of raw frames, or the entry of a range of raw frames."""
         key = b"frames %s %020d" % (self.split.path.encode(), part.range)
         kind, head = (FRAMES, b"") if part.entry is None else (ENTRY, encode(part.entry))
-        self._add(key, kind, 0, 0, head, _packed(part.place), part.data)
+        self._add(key, kind, 0, 0, head, _pack_offsets(part.place), part.data)
 
-    def add_grown(self, extent: Extent, place: int, data: bytes) -> None:
+    def add_grown(self, extent: Extent, offset: int, data: bytes) -> None:
         """Add bytes of raw frames of a file that grows; at its end, an ENTRY without bytes."""
-        self._add(GROWN + extent.frames, FRAMES if data else ENTRY, 0, 0, b"", _packed(place), data)
+        self._add(GROWN + extent.frames, FRAMES if data else ENTRY, 0, 0, b"", _pack_offsets(offset), data)
 
     def add_lost(self) -> None:
         """Add the counts of packets that could not be read."""
         for reason, count in sorted(self.lost.items()):
             if not count:
                 continue
-            self._add(self._own, LOST, 0, 0, b"", _packed(count), b"", reason)
+            self._add(self._own, LOST, 0, 0, b"", _pack_offsets(count), b"", reason)
 
     def _add(
         self,
@@ -176,8 +178,8 @@ class PacketRows:
         self._count += 1
         if self._shift and kind != LOST:
             offsets = (np.frombuffer(offsets, "<i8") + self._shift).tobytes()
-        place = int.from_bytes(offsets[:8], "little", signed=True)
-        row = split.capture, key, kind, first, last, split.path, place, head, offsets, packets, problem
+        offset = int.from_bytes(offsets[:8], "little", signed=True)
+        row = split.capture, key, kind, first, last, split.path, offset, head, offsets, packets, problem
         self._rows.append(row)
 
     def taken(self) -> Iterator[Any]:
@@ -189,6 +191,6 @@ class PacketRows:
             yield pa.RecordBatch.from_arrays(arrays, schema=SCHEMA)
 
 
-def _packed(*places: int) -> bytes:
+def _pack_offsets(*places: int) -> bytes:
     """Serialise positions for the column `offsets`."""
     return pack(f"<{len(places)}q", *places)

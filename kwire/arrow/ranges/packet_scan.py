@@ -63,23 +63,23 @@ def scan(split: ByteRange, options: Options = PLAIN, windows: Windows = WHOLE) -
         yield from _scan_grown(split, split.extent)
     elif split.extent is not None:
         yield from _scan_stream(split.extent.opened(split.path), PacketRows(split, windows), options)
-    elif found := pieces_around(split):
-        pieces, split = found
+    elif divided := pieces_around(split):
+        pieces, split = divided
         yield from _scan_stream(ConcatenatedFiles(pieces), PacketRows(split, windows), options)
     else:
         yield from _scan_stream(open_file(split.path, PORTION), PacketRows(split, windows), options)
 
 
 def _scan_grown(split: ByteRange, extent: Extent) -> Iterator[Any]:
-    rows, place = PacketRows(split), split.start
+    rows, offset = PacketRows(split), split.start
     with extent.opened(split.path) as stream:
-        stream.seek(place)
-        for portion in read_portions(stream, split.stop - place):
-            rows.add_grown(extent, place, portion)
-            place += len(portion)
+        stream.seek(offset)
+        for portion in read_portions(stream, split.stop - offset):
+            rows.add_grown(extent, offset, portion)
+            offset += len(portion)
             yield from rows.taken()
     if extent.is_end:
-        rows.add_grown(extent, place, b"")
+        rows.add_grown(extent, offset, b"")
         yield from rows.taken()
 
 

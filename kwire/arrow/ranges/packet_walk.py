@@ -72,9 +72,9 @@ class PacketWalk:
         items, size, left = list[Item](), 0, STEPS if self._window.is_bulk else ENDLESS
         try:
             while left and size < WINDOW and not self.is_over and self.place < stop:
-                found = self.step()
-                items += found
-                size += sum(len(item.data) for item in found)
+                records = self.step()
+                items += records
+                size += sum(len(item.data) for item in records)
                 left -= 1
         finally:
             self.rows.add_items(items)

@@ -70,7 +70,7 @@ class Chain:
 
     Args:
         portions: the bytes from that position on.
-        place: the position of the first frame.
+        offset: the position of the first frame.
         options: the options of the read.
         apis: the known apis.
         size: the size of the file in bytes.
@@ -80,12 +80,12 @@ class Chain:
         broken: the position of an impossible size; None without one.
     """
 
-    def __init__(self, portions: Iterator[bytes], place: int, options: Options, apis: Apis, size: int) -> None:
-        self.place: int = place
+    def __init__(self, portions: Iterator[bytes], offset: int, options: Options, apis: Apis, size: int) -> None:
+        self.place: int = offset
         self.broken: int | None = None
         self._size, self._least = size, LEAST
         self._pairing = Pairing(apis, lambda row: None)
-        self._cuts = RawFrameWalker(portions, place, options.max_frame_bytes, options.max_corrupt_bytes).cuts()
+        self._cuts = RawFrameWalker(portions, offset, options.max_frame_bytes, options.max_corrupt_bytes).cuts()
         self._found: list[RawFrame] = []
         self._next = 0
 
@@ -156,7 +156,7 @@ class FrameRanges:
         if not start:
             yield RangePart(0, 0, RangeEntry(-1, 0, stop))
         portions = _Noted(read_range(self._stream, start, stop), start, stop)
-        own = self._begun(start, portions)
+        own = self._begin_chain(start, portions)
         for _ in () if own is None else own.read_to(stop):
             yield from portions.taken(start)
         while portions.place < stop and next(portions, b""):  # no frames
@@ -165,7 +165,7 @@ class FrameRanges:
         if own is not None:
             yield from self._following(own, start, stop)
 
-    def _begun(self, start: int, portions: Iterator[bytes]) -> Chain | None:
+    def _begin_chain(self, start: int, portions: Iterator[bytes]) -> Chain | None:
         """Return the frames from the first position in a range where consecutive frames start; None if there is
         none.
         """
@@ -191,15 +191,15 @@ class FrameRanges:
 
     def _follow(self, data: bytes, pos: int, is_end: bool) -> bool:
         """Whether consecutive frames start at a position, as far as their bytes are available."""
-        place, count = pos, 0
-        while count < ENOUGH and place + 4 <= len(data):
-            size = get_int32(data, place)
+        offset, count = pos, 0
+        while count < ENOUGH and offset + 4 <= len(data):
+            size = get_int32(data, offset)
             if not LEAST <= size <= self._options.max_frame_bytes:
                 return False
-            place, count = place + 4 + size, count + 1
-        if is_end and place > len(data):
+            offset, count = offset + 4 + size, count + 1
+        if is_end and offset > len(data):
             return False
-        if count == ENOUGH or (is_end and place == len(data) and count > 1):
+        if count == ENOUGH or (is_end and offset == len(data) and count > 1):
             return True
         return count > 0 and self._read_request(data[pos : pos + HEADER]) is not None
 
@@ -214,7 +214,7 @@ class FrameRanges:
             entry = RangeEntry(start, max(own.place, begin), end, own.state, own.broken)
             yield RangePart(begin, begin, entry)
             if other is None and own.broken is None:
-                other = self._begun(begin, read_range(self._stream, begin, begin))
+                other = self._begin_chain(begin, read_range(self._stream, begin, begin))
             is_joined = other is not None and _join(own, other, end)
             if other is None:
                 for _ in own.read_to(end):
@@ -223,16 +223,16 @@ class FrameRanges:
             if is_joined:
                 return
 
-    def _rest(self, own: Chain, start: int, place: int, stop: int) -> Iterator[RangePart]:
+    def _rest(self, own: Chain, start: int, offset: int, stop: int) -> Iterator[RangePart]:
         """Yield the bytes after a range of its last frame, or of the impossible size after it.
 
         Args:
             own: the frames, up to the last one that begins in the range.
             start: the start of the range.
-            place: the position of its first frame; after its end if a frame contains the whole range.
+            offset: the position of its first frame; after its end if a frame contains the whole range.
             stop: the end of the range.
         """
-        if place < stop < own.needed:
+        if offset < stop < own.needed:
             data = b"".join(read_range(self._stream, stop, own.needed, own.needed))
             yield RangePart(start, stop, None, data)
 
@@ -252,8 +252,8 @@ def _join(own: Chain, other: Chain, stop: int) -> bool:
 class _Noted:
     """The bytes from a position on; also records the bytes before a second position."""
 
-    def __init__(self, portions: Iterator[bytes], place: int, stop: int) -> None:
-        self._portions, self.place, self._stop = portions, place, stop
+    def __init__(self, portions: Iterator[bytes], offset: int, stop: int) -> None:
+        self._portions, self.place, self._stop = portions, offset, stop
         self._kept: list[tuple[int, bytes]] = []
 
     def __iter__(self) -> Iterator[bytes]:
@@ -269,7 +269,7 @@ class _Noted:
     def taken(self, start: int) -> Iterator[RangePart]:
         """Yield the bytes read, as parts of a range."""
         kept, self._kept = self._kept, []
-        return (RangePart(start, place, None, data) for place, data in kept)
+        return (RangePart(start, offset, None, data) for offset, data in kept)
 
 
 def read_frames(
@@ -288,8 +288,8 @@ def read_frames(
         The entry at an impossible size, after which there are no frames; None without one.
     """
     pairing.resume(entry.state)
-    portions, least = _from(entry, iter(pieces)), entry.state.least
-    walker = RawFrameWalker(portions, entry.place, options.max_frame_bytes, options.max_corrupt_bytes, least)
+    portions, min_size = _from(entry, iter(pieces)), entry.state.least
+    walker = RawFrameWalker(portions, entry.place, options.max_frame_bytes, options.max_corrupt_bytes, min_size)
     is_tail = False
     for cuts in walker.cuts():
         offset, _, fault = cuts[0]
@@ -305,11 +305,11 @@ def read_frames(
 
 def _from(entry: RangeEntry, pieces: Iterator[tuple[int, bytes]]) -> Iterator[bytes]:
     behind = b""
-    for place, data in pieces:
-        if place >= entry.stop:
+    for offset, data in pieces:
+        if offset >= entry.stop:
             behind = max(behind, data, key=len)
-        elif place + len(data) > entry.place:
-            yield data[max(0, entry.place - place) :]
+        elif offset + len(data) > entry.place:
+            yield data[max(0, entry.place - offset) :]
     yield behind
 
 
@@ -338,5 +338,5 @@ def _fragments_of(entry: RangeEntry, broken: int, piece: int) -> tuple[int, int]
     >>> _fragments_of(RangeEntry(0, 100, 200), 90, 40), _fragments_of(RangeEntry(0, 120, 200), 120, 40)
     ((130, 210), (120, 200))
     """
-    start, stop = (max(broken, place + (broken - place) % piece) for place in (entry.place, entry.stop))
+    start, stop = (max(broken, edge + (broken - edge) % piece) for edge in (entry.place, entry.stop))
     return start, stop

@@ -83,7 +83,7 @@ class RowBatchBuilder:
         rows, files = self.rows.take(), self._files[:]
         self._files[:] = [(0, files[-1][1])] if files else []
         for start, part in rows.parts(self.max_rows, -(-self.max_bytes // EXPANSION)):
-            yield from self._batches(part, _shifted(files, start))
+            yield from self._batches(part, _shift_files(files, start))
 
     def _batches(self, rows: FrameRows, files: list[tuple[int, str]]) -> Iterator[Any]:
         faults = rows.faults()
@@ -105,8 +105,8 @@ class RowBatchBuilder:
 
     def _files_metadata(self, shared: _Shared) -> Any:
         paths = _paths(shared).dictionary_encode()
-        found = pa.array([self._metadata[path] for path in paths.dictionary.to_pylist()], FILE)
-        return found.take(paths.indices)
+        metadata = pa.array([self._metadata[path] for path in paths.dictionary.to_pylist()], FILE)
+        return metadata.take(paths.indices)
 
     def _refuse(self, rows: FrameRows, files: list[tuple[int, str]], faults: dict[int, RowFault]) -> None:
         """Raise MalformedFrame for the first fault of a Kafka frame."""
@@ -122,13 +122,13 @@ def metadata_of(path: str) -> dict[str, Any]:
     """Return the value of the column `_metadata` for a file; only the names if the file no longer exists."""
     entry = find_entry(path)
     shown = without_password(path)
-    found: dict[str, Any] = {"file_path": shown, "file_name": shown.rpartition("/")[2]}
+    metadata: dict[str, Any] = {"file_path": shown, "file_name": shown.rpartition("/")[2]}
     if entry is not None:
-        found |= {"file_size": entry.size, "file_modification_time": entry.changed // 1000}
-    return found
+        metadata |= {"file_size": entry.size, "file_modification_time": entry.changed // 1000}
+    return metadata
 
 
-def _shifted(files: list[tuple[int, str]], start: int) -> list[tuple[int, str]]:
+def _shift_files(files: list[tuple[int, str]], start: int) -> list[tuple[int, str]]:
     """Return the files of rows, with row numbers relative to `start`."""
     return [(max(0, first - start), path) for first, path in files]
 
@@ -151,11 +151,11 @@ class _Shared:
         calls, index = self.rows.calls()
         return calls, self.fixed(index, pa.int32())
 
-    def fixed(self, found: Any, type_: Any) -> Any:
+    def fixed(self, cells: Any, type_: Any) -> Any:
         """Return an array of numbers: memory that the native engine has filled, or a list."""
-        if isinstance(found, list):
-            return pa.array(found, type_)
-        valid, values = found
+        if isinstance(cells, list):
+            return pa.array(cells, type_)
+        valid, values = cells
         bits = None if valid is None else pa.py_buffer(valid)
         return pa.Array.from_buffers(type_, len(self.rows), [bits, pa.py_buffer(values)])
 
@@ -171,10 +171,10 @@ def _lengths(shared: _Shared) -> Any:
     known = {index: fault.bytes for index, fault in shared.faults.items() if fault.bytes is not None}
     if not known:
         return lengths
-    found = lengths.to_pylist()
+    counts = lengths.to_pylist()
     for index, count in known.items():
-        found[index] = min(count, LONGEST)
-    return pa.array(found, pa.int32())
+        counts[index] = min(count, LONGEST)
+    return pa.array(counts, pa.int32())
 
 
 def _microseconds(nanoseconds: int | None) -> int | None:
@@ -184,8 +184,8 @@ def _microseconds(nanoseconds: int | None) -> int | None:
 
 
 def _connections(shared: _Shared) -> Any:
-    found, index = shared.rows.ends()
-    return pa.array([_ends(ends) for ends in found], CONNECTION).take(shared.fixed(index, pa.int32()))
+    distinct, index = shared.rows.ends()
+    return pa.array([_ends(ends) for ends in distinct], CONNECTION).take(shared.fixed(index, pa.int32()))
 
 
 def _ends(ends: RowEndpoints | None) -> dict[str, Any] | None:

@@ -28,44 +28,44 @@ def leave_unmasked(result: Result) -> Result:
 
 
 def read_carefully(
-    data: bytes, api: Api, asked: bool | None, masker: Callable[[Result], Result] = leave_unmasked
+    data: bytes, api: Api, is_request: bool | None, masker: Callable[[Result], Result] = leave_unmasked
 ) -> DecodedBody:
     """Decode one frame on the reference path; never raise for invalid bytes.
 
     Args:
         data: the frame, with its size field.
         api: the api and version of the frame, which are known.
-        asked: whether it is a request; None for a bare message.
+        is_request: whether it is a request; None for a bare message.
         masker: masks the secrets of the result.
     """
-    result = masker(parse_alone(data, api, asked))
+    result = masker(parse_alone(data, api, is_request))
     if not isinstance(result, Request | Response):
         return DecodedBody(None, None, fault_of(result.error) if isinstance(result, Undecodable) else None)
     faults = [fault for fault in result.faults if not isinstance(fault, DefaultTag)]
     return DecodedBody(result.codec, result.message, fault_of(faults[0]) if faults else None)
 
 
-def parse_alone(data: bytes, api: Api, asked: bool | None) -> Result:
+def parse_alone(data: bytes, api: Api, is_request: bool | None) -> Result:
     """Parse one frame of a known api on the reference path, without the state of a connection."""
-    codec = api.codec(asked)
+    codec = api.codec(is_request)
     assert codec is not None
     reading = FrameParser(Frame(data, bare=api.bare), api.catalog, salvage=True, trace=False)
     if api.bare:
         return reading.body(codec)
-    return reading.request(codec) if asked else reading.response(codec)
+    return reading.request(codec) if is_request else reading.response(codec)
 
 
-def body_start(data: bytes, api: Api, asked: bool | None) -> int:
+def body_start(data: bytes, api: Api, is_request: bool | None) -> int:
     """Return where the body of a frame starts; -1 if only the reference path can determine it.
 
     Args:
         data: the frame, with its size field.
         api: the api and version of the frame.
-        asked: whether it is a request; None for a bare message, which has no direction.
+        is_request: whether it is a request; None for a bare message, which has no direction.
     """
     if api.bare:
         return 0
-    if asked:
+    if is_request:
         start = 12  # after size, api key, api version and correlation id
         if api.request_header:
             client_id_size = int.from_bytes(data[12:14], "big", signed=True)  # -1 for null

@@ -122,11 +122,11 @@ class Pairing:
         """The number of requests of raw frames in flight."""
         return len(self._connection(None).in_flight)
 
-    def state(self, least: int) -> RawFrameState:
+    def state(self, min_size: int) -> RawFrameState:
         """Return the state after the raw frames so far, from which another process can continue."""
         connection = self._connection(None)
         waiting = _waiting(connection)
-        return RawFrameState(waiting, connection.expects_tokens, connection.tokens, least, connection.authenticating)
+        return RawFrameState(waiting, connection.expects_tokens, connection.tokens, min_size, connection.authenticating)
 
     def in_flight(self, number: int) -> tuple[tuple[int, int, str | None], ...] | None:
         """Return the requests in flight of a connection, as in `RawFrameState`.
@@ -202,17 +202,17 @@ class Pairing:
         if type(captured) is not tuple:
             self.connections.pop(captured, None)
             return
-        whose, asked, offset, now, data, fault, first, _ = captured
+        whose, is_request, offset, now, data, fault, first, _ = captured
         connection = self.connections.get(whose.connection) or self.begin(whose, now)
         header = connection.pair(captured)
         if header.problem or first is None:
-            self._odd(connection, (offset, data, now, connection.ends), asked, header, fault)
+            self._odd(connection, (offset, data, now, connection.ends), is_request, header, fault)
             return
         call = header.call
         api = call.api  # type: ignore[union-attr]
-        if api.asks if asked else api.answers:
+        if api.asks if is_request else api.answers:
             client = call.client_id  # type: ignore[union-attr]
-            self.sink((offset, data, now, connection.ends, asked, api, header.correlation_id, client, None))
+            self.sink((offset, data, now, connection.ends, is_request, api, header.correlation_id, client, None))
 
     def begin(self, whose: Endpoints, now: int | None) -> _Ended:
         """Begin a captured connection, with the time of its first frame."""
@@ -226,12 +226,14 @@ class Pairing:
         now = None if source.time is None else round(source.time * 1e6) * 1000
         whose = NamedEnds(source.client, source.broker, -1) if source.client and source.broker else WHOLE_FILE
         connection = self._connection(source.connection_key, whose, now)
-        place = source.offset or 0, frame.data, now, connection.ends
+        captured = source.offset or 0, frame.data, now, connection.ends
         if frame.message is not None and frame.version is not None and frame.fault is None:
-            self._named(connection, place, frame)
+            self._add_named(connection, captured, frame)
             return
-        asked = None if source.direction is None else source.direction == "request"
-        self._odd(connection, place, asked, connection.receive(frame.data, asked, None, frame.fault), frame.fault)
+        is_request = None if source.direction is None else source.direction == "request"
+        self._odd(
+            connection, captured, is_request, connection.receive(frame.data, is_request, None, frame.fault), frame.fault
+        )
 
     def _connection(self, key: Any, whose: Endpoints = WHOLE_FILE, now: int | None = None) -> _Ended:
         connection = self.connections.get(key)
@@ -239,51 +241,56 @@ class Pairing:
             connection = self.connections[key] = _Ended(self.apis, whose, now)
         return connection
 
-    def _named(self, connection: Connection, place: Any, frame: Frame) -> None:
+    def _add_named(self, connection: Connection, captured: Any, frame: Frame) -> None:
         """Process a frame for which the container declares the message."""
         api = self.apis.named(frame)
         codec = api.codec(None)
-        asked = {"request": True, "response": False}.get(codec.spec.type) if codec else None
+        is_request = {"request": True, "response": False}.get(codec.spec.type) if codec else None
         number, client = None, None
-        if not api.bare and asked is not None:
+        if not api.bare and is_request is not None:
             header = connection.receive_named(frame.data, api)
             number, client = header.correlation_id, header.client_id
-        if api.answers if asked is False else api.asks:
-            self.sink((*place, asked, api, number, client, None))
+        if api.answers if is_request is False else api.asks:
+            self.sink((*captured, is_request, api, number, client, None))
 
     def _odd(
-        self, connection: Connection, place: Any, asked: bool | None, header: Header, error: DecodeError | None
+        self, connection: Connection, captured: Any, direction: bool | None, header: Header, error: DecodeError | None
     ) -> None:
         """Process a truncated frame, a token, a frame that is neither request nor response, or a fragment."""
         if error is not None and not isinstance(error, CutShort):
-            self.sink((*place, asked, None, None, None, _fault_on(connection, error)))
+            self.sink((*captured, direction, None, None, None, _fault_on(connection, error)))
         elif header.problem == "token":
-            self.sink((*place, header.is_request, None, None, None, None))
+            self.sink((*captured, header.is_request, None, None, None, None))
         elif header.problem:
-            self._neither(connection, place, asked, header, error)
+            self._neither(connection, captured, direction, header, error)
         else:
-            cut = error or cut_short(place[1])
+            cut = error or cut_short(captured[1])
             call = header.call
             assert call is not None
-            is_request = header.is_request if asked is None else asked
+            is_request = header.is_request if direction is None else direction
             if call.api.asks if is_request else call.api.answers:
                 fault = None if cut is None else _fault_on(connection, cut)
-                self.sink((*place, is_request, call.api, header.correlation_id, call.client_id, fault))
+                self.sink((*captured, is_request, call.api, header.correlation_id, call.client_id, fault))
 
     def _neither(
-        self, connection: Connection, place: Any, asked: bool | None, header: Header, fault: DecodeError | None
+        self, connection: Connection, captured: Any, is_request: bool | None, header: Header, fault: DecodeError | None
     ) -> None:
         """Return why a frame is neither request nor response; `fault` is set if it is truncated."""
-        frame, cut = Frame(place[1], Source(direction=DIRECTIONS[asked]), fault=fault), fault or cut_short(place[1])
+        frame, cut = (
+            Frame(captured[1], Source(direction=DIRECTIONS[is_request]), fault=fault),
+            fault or cut_short(captured[1]),
+        )
         read: Any = explain_unread(FrameParser(frame, self.apis.catalog, salvage=True, trace=False), connection, header)
-        error = getattr(read, "error", None) or connection.unexpected(int.from_bytes(place[1][4:8], "big", signed=True))
+        error = getattr(read, "error", None) or connection.unexpected(
+            int.from_bytes(captured[1][4:8], "big", signed=True)
+        )
         error = cut if cut is not None and isinstance(error, Truncated | UnexpectedResponse) else error
         why = _fault_on(connection, error)
-        asks, api, number, client = asked, None, None, None
+        asks, api, number, client = is_request, None, None, None
         if (header := read.header) is not None:
             asks, api = True, self.apis.unknown(header.request_api_key, header.request_api_version)
             number, client = header.correlation_id, header.client_id
-        self.sink((*place, asks, api, number, client, why))
+        self.sink((*captured, asks, api, number, client, why))
 
 
 def _fault_on(connection: Connection, error: DecodeError) -> RowFault | None:

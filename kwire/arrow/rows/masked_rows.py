@@ -59,40 +59,42 @@ class RowMasking:
 
     def mask_frame(self, row: Row) -> bytes:
         """Return the bytes of a row without a fault."""
-        data, asked, api = row[1], row[4], row[5]
+        data, is_request, api = row[1], row[4], row[5]
         if api is None:  # a SASL token, or a batch of a log, which `BatchReader` has masked
             is_token = len(data) == 4 + int.from_bytes(data[:4], "big")
             return data[:4] + bytes(len(data) - 4) if is_token else data
-        if api.codec(asked) is None:
+        if api.codec(is_request) is None:
             return bytes(len(data))
-        return mask(parse_alone(data, api, asked)).frame.data
+        return mask(parse_alone(data, api, is_request)).frame.data
 
     def _mask_faulty(self, row: Row, fault: RowFault) -> tuple[Row, RowFault]:
         """Return a row and its fault without secrets."""
-        offset, data, now, ends, asked, api, number, client, own = row
-        result = self._result_of(data, asked, api)
+        offset, data, now, ends, is_request, api, number, client, own = row
+        result = self._result_of(data, is_request, api)
         if result is None:
             if is_short(data[4:]):
                 return row, fault
             reason = fault.reason if fault.code in NUMBERS_ONLY else HIDDEN_DETAILS
-            return (offset, bytes(len(data)), now, ends, asked, api, number, None, own), fault._replace(reason=reason)
+            return (offset, bytes(len(data)), now, ends, is_request, api, number, None, own), fault._replace(
+                reason=reason
+            )
         if fault.is_private and isinstance(result, Undecodable):
             result = replace(result, is_private=True)
         masked = mask(result)
         if masked is result:
             return row, fault
         if fault.code not in NUMBERS_ONLY:
-            fault = fault._replace(reason=_masked_reason(masked))
+            fault = fault._replace(reason=_reason_of(masked))
         client = client if getattr(masked.header, "client_id", None) == client else None
-        return (offset, masked.frame.data, now, ends, asked, api, number, client, own), fault
+        return (offset, masked.frame.data, now, ends, is_request, api, number, client, own), fault
 
-    def _result_of(self, data: bytes, asked: bool | None, api: Api | None) -> Result | None:
+    def _result_of(self, data: bytes, is_request: bool | None, api: Api | None) -> Result | None:
         """Decode a frame again; return None for bytes that are no frame of a known api."""
         if api is None:
             return None
-        if api.codec(asked) is not None:
-            return parse_alone(data, api, asked)
-        return FrameDecoder(self.catalog).decode_alone(Frame(data, Source(direction=DIRECTIONS[asked])))
+        if api.codec(is_request) is not None:
+            return parse_alone(data, api, is_request)
+        return FrameDecoder(self.catalog).decode_alone(Frame(data, Source(direction=DIRECTIONS[is_request])))
 
 
 def may_hold_secrets(codec: Codec, data: bytes) -> bool:
@@ -133,7 +135,7 @@ def fill_hidden(masked: Any, original: Any) -> Any:
     return replace(masked, **{name: fill_hidden(getattr(masked, name), getattr(original, name)) for name in names})
 
 
-def _masked_reason(masked: Result) -> str:
+def _reason_of(masked: Result) -> str:
     """Return why a masked frame did not decode."""
     if isinstance(masked, Undecodable):
         return str(masked.error)

@@ -84,21 +84,21 @@ class JsonBodies(Bodies):
     def column(self, rows: Sequence[Row], faults: dict[int, RowFault]) -> Any:
         """Return the JSON texts."""
         texts: list[str | None] = []
-        for index, (_, data, _, _, asked, api, _, _, fault) in enumerate(rows):
-            codec = api.codec(asked) if api is not None and fault is None else None
+        for index, (_, data, _, _, is_request, api, _, _, fault) in enumerate(rows):
+            codec = api.codec(is_request) if api is not None and fault is None else None
             if codec is None or api is None:
                 texts.append(None)
                 continue
             is_quick = not (self._are_masked and may_hold_secrets(codec, data))
-            start = body_start(data, api, asked) if is_quick else -1
+            start = body_start(data, api, is_request) if is_quick else -1
             text = codec.json_text(data, start) if start >= 0 else None
-            texts.append(self._carefully(data, api, asked, index, faults) if text is None else text)
+            texts.append(self._carefully(data, api, is_request, index, faults) if text is None else text)
         return pa.array(texts, self.type)
 
     def _carefully(
-        self, data: bytes, api: Api, asked: bool | None, index: int, faults: dict[int, RowFault]
+        self, data: bytes, api: Api, is_request: bool | None, index: int, faults: dict[int, RowFault]
     ) -> str | None:
-        codec, message, fault = read_carefully(data, api, asked, self._masker)
+        codec, message, fault = read_carefully(data, api, is_request, self._masker)
         if fault is not None:
             faults[index] = fault
         return None if codec is None else msgspec.json.encode(codec.jsonable(message)).decode()
@@ -138,31 +138,31 @@ class StructBodies(Bodies):
     def column(self, rows: Sequence[Row], faults: dict[int, RowFault]) -> Any:
         """Return structs, null for other messages."""
         groups, careful = self._groups(rows)
-        found = []
+        pieces = []
         for version, (indices, bodies) in groups.items():
             for piece, places, errors in self._read(version, indices, bodies):
-                found.append((piece, places))
+                pieces.append((piece, places))
                 careful += [index for index, _ in errors]
         again: Groups = {}
         for index in careful:
             self._carefully(rows[index], index, again, faults)
         for version, (indices, bodies) in again.items():
             for piece, places, errors in self._read(version, indices, bodies):
-                found.append((piece, places))
+                pieces.append((piece, places))
                 for index, error in errors:
                     faults.setdefault(index, fault_of(error) or RowFault("BAD_FIELD", str(error), None, None))
-        return put_in_order(found, len(rows), self.type)
+        return put_in_order(pieces, len(rows), self.type)
 
     def _groups(self, rows: Sequence[Row]) -> tuple[Groups, list[int]]:
         """Return the bodies by version, and the rows whose body position only the reference path can determine."""
         groups: Groups = {}
         careful = []
-        for index, (_, data, _, _, asked, api, _, _, fault) in enumerate(rows):
-            codec = api.codec(asked) if api is not None and fault is None else None
+        for index, (_, data, _, _, is_request, api, _, _, fault) in enumerate(rows):
+            codec = api.codec(is_request) if api is not None and fault is None else None
             if api is None or codec is None or codec.name != self.name:
                 continue
             is_quick = not (self._are_masked and may_hold_secrets(codec, data))
-            start = body_start(data, api, asked) if is_quick else -1
+            start = body_start(data, api, is_request) if is_quick else -1
             if start < 0:
                 careful.append(index)
                 continue
@@ -197,7 +197,7 @@ class StructBodies(Bodies):
             self._columns[version] = columns
         for batch, errors in columns.read(bodies):
             structs = pa.Array.from_buffers(self.type, batch.num_rows, [None], children=batch.columns[:-1])
-            places = [indices[place] for place in batch.column(batch.num_columns - 1).to_pylist()]
+            places = [indices[index] for index in batch.column(batch.num_columns - 1).to_pylist()]
             yield structs, places, [(indices[error.body_index], error.error) for error in errors]
 
 
@@ -238,16 +238,16 @@ class ProjectedBodies(Bodies):
         return conform_array(self.bodies.column(rows, faults), self.type)
 
 
-def put_in_order(found: Sequence[tuple[Any, list[int]]], count: int, type_: Any) -> Any:
+def put_in_order(columns: Sequence[tuple[Any, list[int]]], count: int, type_: Any) -> Any:
     """Concatenate arrays whose values have positions in the result; positions without a value are null."""
-    if len(found) == 1 and found[0][1] == list(range(count)):
-        return found[0][0]
-    if not found:
+    if len(columns) == 1 and columns[0][1] == list(range(count)):
+        return columns[0][0]
+    if not columns:
         return pa.nulls(count, type_)
-    places = np.array([place for _, some in found for place in some], np.int64)
+    places = np.array([index for _, some in columns for index in some], np.int64)
     order = np.full(count, NOWHERE)
     order[places] = np.arange(len(places))
-    values = pa.concat_arrays([array for array, _ in found])
+    values = pa.concat_arrays([array for array, _ in columns])
     # The ends of runs. Concatenating long runs is faster than taking single values.
     bounds = np.flatnonzero(np.diff(order, prepend=2 * NOWHERE) != (order >= 0))
     if len(bounds) * LONG > count:

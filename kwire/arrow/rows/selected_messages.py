@@ -64,21 +64,23 @@ def _structs(options: Options, catalog: Catalog, field: Any) -> Bodies:
         hint = "apis=MetadataResponse, or apis=Metadata for its requests and responses in one struct"
         raise BadOption("body", STRUCT, "a struct is of one api: name it in the option apis", hint)
     if len(messages) == 1:
-        structs = StructBodies(messages[0], _dotted(field and field.type), catalog, are_masked=options.mask_secrets)
-        return _projected(structs, field)
+        structs = StructBodies(
+            messages[0], _field_paths(field and field.type), catalog, are_masked=options.mask_secrets
+        )
+        return _project(structs, field)
     parts = {catalog.spec(name).type: name for name in messages}
     inner = {part: None if field is None else _inner(field.type, part) for part in parts}
     both = RequestOrResponseBodies(
         {
-            part: StructBodies(name, _dotted(inner[part]), catalog, are_masked=options.mask_secrets)
+            part: StructBodies(name, _field_paths(inner[part]), catalog, are_masked=options.mask_secrets)
             for part, name in parts.items()
             if field is None or inner[part] is not None
         }
     )
-    return _projected(both, field)
+    return _project(both, field)
 
 
-def _projected(bodies: Bodies, field: Any) -> Bodies:
+def _project(bodies: Bodies, field: Any) -> Bodies:
     if field is None:
         return bodies
     if not are_equal_types(bodies.type, field.type):
@@ -88,11 +90,11 @@ def _projected(bodies: Bodies, field: Any) -> Bodies:
 
 def _inner(type_: Any, name: str) -> Any:
     """Return the type of a field of a struct; None if it does not exist."""
-    place = type_.get_field_index(name) if pa.types.is_struct(type_) else -1
-    return None if place < 0 else type_.field(place).type
+    index = type_.get_field_index(name) if pa.types.is_struct(type_) else -1
+    return None if index < 0 else type_.field(index).type
 
 
-def _dotted(type_: Any) -> list[str] | None:
+def _field_paths(type_: Any) -> list[str] | None:
     """Return the fields of a struct type in the notation of `kwire.columns`; None, meaning all, without a type."""
     if type_ is None:
         return None
@@ -112,17 +114,17 @@ def _names(type_: Any, before: str) -> Iterator[str]:
             yield before + field.name
 
 
-def are_equal_types(one: Any, other: Any) -> bool:
+def are_equal_types(left: Any, other: Any) -> bool:
     """Whether two types differ only in the order of fields in structs.
 
     >>> one, other = ([("a", pa.int8()), ("b", pa.string())], [("b", pa.string()), ("a", pa.int8())])
     >>> are_equal_types(pa.list_(pa.struct(one)), pa.list_(pa.struct(other))), are_equal_types(pa.int8(), pa.int16())
     (True, False)
     """
-    if pa.types.is_list(one) and pa.types.is_list(other):
-        return are_equal_types(one.value_type, other.value_type)
-    if not (pa.types.is_struct(one) and pa.types.is_struct(other)):
-        return bool(one == other)
-    inner = {field.name: field.type for field in one}
+    if pa.types.is_list(left) and pa.types.is_list(other):
+        return are_equal_types(left.value_type, other.value_type)
+    if not (pa.types.is_struct(left) and pa.types.is_struct(other)):
+        return bool(left == other)
+    inner = {field.name: field.type for field in left}
     same = sorted(inner) == sorted(field.name for field in other)
     return same and all(are_equal_types(inner[field.name], field.type) for field in other)

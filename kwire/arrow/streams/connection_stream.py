@@ -107,9 +107,9 @@ class ConnectionStream:
 
     def kept(self) -> bytes | None:
         """Return the state to store for the next batch; None if the connection has ended."""
-        return None if self._is_over else msgspec.msgpack.encode(self._shortened())
+        return None if self._is_over else msgspec.msgpack.encode(self._shorten())
 
-    def _shortened(self) -> StoredConnection:
+    def _shorten(self) -> StoredConnection:
         """Return the state with only the packets since the last known frame boundary."""
         packets, kept = self._packets, self._kept
         start, size = len(packets), 0
@@ -117,19 +117,21 @@ class ConnectionStream:
             start -= 1
             size += len(packets[start][1].data)
         numbered = ((number + 1, packets[number][1]) for number in range(start, len(packets)))
-        found = found_in("", self._key, numbered, self._reading.catalog)
-        if found is None or found.place not in self._rests:
+        boundary = found_in("", self._key, numbered, self._reading.catalog)
+        if boundary is None or boundary.place not in self._rests:
             return StoredConnection(packets, kept.cut, kept.at, len(self._rows))
-        rest, count = self._rests[found.place]
-        one, other = (whole - part for whole, part in zip(rest.positions, found.rest.positions, strict=True))
-        if found.rest.moved((one, other)) != rest:
+        rest, count = self._rests[boundary.place]
+        client, other = (whole - part for whole, part in zip(rest.positions, boundary.rest.positions, strict=True))
+        if boundary.rest.moved((client, other)) != rest:
             return StoredConnection(packets, kept.cut, kept.at, len(self._rows))
         half = self._streams.reassembler.known[self._key]
         ends = self._pairing.ends(half.connection.number)
-        apis = dict.fromkeys([*(kept.cut.apis if kept.cut else ()), *found.apis])
+        apis = dict.fromkeys([*(kept.cut.apis if kept.cut else ()), *boundary.apis])
         began, is_lossy = None if ends is None else ends.began, self._pairing.is_lossy
-        cut = WindowCut(0, 0, began, tuple(apis), is_lossy, (one, other), rest)
-        return StoredConnection(packets[found.begin - 1 :], cut, found.place + 1 - found.begin, len(self._rows) - count)
+        cut = WindowCut(0, 0, began, tuple(apis), is_lossy, (client, other), rest)
+        return StoredConnection(
+            packets[boundary.begin - 1 :], cut, boundary.place + 1 - boundary.begin, len(self._rows) - count
+        )
 
 
 def _without_copies(kept: Sequence[Captured], packets: Sequence[Captured]) -> list[Captured]:
@@ -139,7 +141,7 @@ def _without_copies(kept: Sequence[Captured], packets: Sequence[Captured]) -> li
     seen = SeenPackets()
     for path, packet in kept:
         seen.is_new(packet, path)
-    return [*kept, *(one for one in packets if seen.is_new(one[1], one[0]))]
+    return [*kept, *(numbered for numbered in packets if seen.is_new(numbered[1], numbered[0]))]
 
 
 def _packets_of(chunks: Sequence[Chunk]) -> list[Captured]:
@@ -147,11 +149,11 @@ def _packets_of(chunks: Sequence[Chunk]) -> list[Captured]:
     voids = Counter[Any]()
     for chunk in chunks:
         if chunk.kind == VOID:
-            voids.update((chunk.path, chunk.what, place) for place in chunk.places)
+            voids.update((chunk.path, chunk.what, offset) for offset in chunk.places)
     others = list(in_file_order(chunk for chunk in chunks if chunk.kind != VOID))
     packets = [(chunk.path, packet) for chunk in others for packet in packets_in(chunk, voids)]
-    if any(one.path != other.path and one.last > other.first for one, other in pairwise(others)):
-        packets.sort(key=lambda one: one[1].nanoseconds or 0)  # several sniffers may have captured them
+    if any(numbered.path != other.path and numbered.last > other.first for numbered, other in pairwise(others)):
+        packets.sort(key=lambda numbered: numbered[1].nanoseconds or 0)  # several sniffers may have captured them
     return packets
 
 

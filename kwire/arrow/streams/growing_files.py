@@ -98,14 +98,14 @@ def begin_of(path: str) -> int:
     return 0
 
 
-def captured_end(path: str, start: int, kind: str, most: int, size: int, header: bytes = b"") -> tuple[int, bytes]:
+def captured_end(path: str, start: int, kind: str, limit: int, size: int, header: bytes = b"") -> tuple[int, bytes]:
     """Return where the last complete packet of a capture ends, and the header to read on from there.
 
     Args:
         path: the file.
         start: the start of a record.
         kind: the capture's format.
-        most: where to stop, but not before the end of the first packet.
+        limit: where to stop, but not before the end of the first packet.
         size: the size of the file in bytes.
         header: the header at `start`, as returned before.
 
@@ -123,7 +123,7 @@ def captured_end(path: str, start: int, kind: str, most: int, size: int, header:
             if reader.is_skipping:
                 continue
             end = reader.cursor.offset
-            if end > most and last > start:
+            if end > limit and last > start:
                 break
             last, header = end, reader.header
     return last, header
@@ -151,8 +151,8 @@ class GrowingFiles:
         Raises:
             BadOption: a path does not exist; a glob may match nothing yet.
         """
-        found = find_files(self.paths, self.options, may_come=True)
-        return {file.path: file for file in sorted(found, key=lambda one: (one.changed, one.path)) if file.size}
+        entries = find_files(self.paths, self.options, may_come=True)
+        return {file.path: file for file in sorted(entries, key=lambda entry: (entry.changed, entry.path)) if file.size}
 
     def latest(
         self, start: FilePositions, now: float, sizes: Mapping[str, int] | None = None, *, is_limited: bool = True
@@ -173,28 +173,28 @@ class GrowingFiles:
             LostData: a file was replaced or truncated, unless the option `failOnDataLoss` allows reading it again.
         """
         files = self.files()
-        found = self._matched(files, start)
-        self._check(files, found, start)
-        owners = {key: path for path, key in sorted(found.items(), key=lambda one: files[one[0]].size)}
-        places, left = self._kept(start, owners), _Left(self.options, is_limited)
+        matched = self._match_files(files, start)
+        self._check(files, matched, start)
+        owners = {key: path for path, key in sorted(matched.items(), key=lambda item: files[item[0]].size)}
+        places, left = self._positions_to_keep(start, owners), _Left(self.options, is_limited)
         self._seen = {path: seen for path, seen in self._seen.items() if path in files}
-        known = self._placed(files, {path: start[key] for path, key in found.items()}, start.values())
+        known = self._positions_of(files, {path: start[key] for path, key in matched.items()}, start.values())
         for path in self._due(files, known, now):
-            key = found.get(path)
+            key = matched.get(path)
             if left.is_none or (sizes is not None and path not in sizes) or (key and owners[key] != path):
                 continue  # what another file has is read there
             size = files[path].size if sizes is None else min(files[path].size, sizes[path])
             self._advance(files[path], key, known[path], size, now, left, places)
         return places
 
-    def _placed(
+    def _positions_of(
         self, files: Mapping[str, InputFile], known: dict[str, FilePosition], read: Iterable[FilePosition]
     ) -> dict[str, FilePosition]:
         """Return the positions of all files; of a new file, with its first time."""
         fresh = [file for path, file in files.items() if path not in known]
         begins = self._begins
         self._begins = {file: begins[file] if file in begins else begin_of(file.path) for file in fresh}
-        newest = self._newest((place.path, place.begin) for place in read) if fresh else {}
+        newest = self._newest((position.path, position.begin) for position in read) if fresh else {}
         for file, begin in self._begins.items():
             is_late = 0 < begin < newest.get(self._capture(file.path), 0)
             known[file.path] = FilePosition(file.path, begin=begin, is_late=is_late)
@@ -224,44 +224,44 @@ class GrowingFiles:
             newest[capture] = max(time, newest.get(capture, time))
         return newest
 
-    def _matched(self, files: Mapping[str, InputFile], places: FilePositions) -> dict[str, str]:
+    def _match_files(self, files: Mapping[str, InputFile], places: FilePositions) -> dict[str, str]:
         """Return the keys of files that were read before, by their paths."""
-        by_path = {place.path: key for key, place in places.items()}
+        by_path = {position.path: key for key, position in places.items()}
         by_head: dict[tuple[int, str], list[str]] = {}
-        for key, place in places.items():
-            by_head.setdefault((min(SAMPLE, place.stop), place.mark[0]), []).append(key)
-        found = dict[str, str]()
+        for key, position in places.items():
+            by_head.setdefault((min(SAMPLE, position.stop), position.mark[0]), []).append(key)
+        matched = dict[str, str]()
         for path, file in files.items():
             known = self._known.get(file, "")
             if known in places and places[known].stop <= file.size:
-                found[path] = known
+                matched[path] = known
                 continue
             named = [by_path[path]] if path in by_path else []
             keys = chain(named, _keys(file, by_head))
             key = next((key for key in keys if places[key].same(file)), "")
-            found |= {path: key} if key else {}
-        self._known = {files[path]: key for path, key in found.items()}
-        return found
+            matched |= {path: key} if key else {}
+        self._known = {files[path]: key for path, key in matched.items()}
+        return matched
 
-    def _check(self, files: Mapping[str, InputFile], found: dict[str, str], places: FilePositions) -> None:
+    def _check(self, files: Mapping[str, InputFile], matched: dict[str, str], places: FilePositions) -> None:
         """Raise LostData for files that cannot be read on; without `failOnDataLoss`, take them for other files."""
-        there = set(found.values())
-        for key, place in places.items():
-            file, problem = files.get(place.path), ""
-            if file is not None and found.get(file.path) == key and place.done and file.size > place.stop:
-                problem = f"it was read up to its end at {place.stop} bytes, and has {file.size} now"
-                if not self.options.fail_on_data_loss and place.kind == WHOLE:
-                    del found[file.path]
-            elif file is not None and key not in there and file.path not in found and place.has_begun(file):
-                problem = f"its first {place.stop} bytes are not those that were read: it was cut or replaced"
+        there = set(matched.values())
+        for key, position in places.items():
+            file, problem = files.get(position.path), ""
+            if file is not None and matched.get(file.path) == key and position.done and file.size > position.stop:
+                problem = f"it was read up to its end at {position.stop} bytes, and has {file.size} now"
+                if not self.options.fail_on_data_loss and position.kind == WHOLE:
+                    del matched[file.path]
+            elif file is not None and key not in there and file.path not in matched and position.has_begun(file):
+                problem = f"its first {position.stop} bytes are not those that were read: it was cut or replaced"
             if file is not None and problem and self.options.fail_on_data_loss:
-                raise LostData(file.path, place.stop, problem)
+                raise LostData(file.path, position.stop, problem)
 
-    def _kept(self, start: FilePositions, there: Container[str]) -> dict[str, FilePosition]:
+    def _positions_to_keep(self, start: FilePositions, there: Container[str]) -> dict[str, FilePosition]:
         """Return the stored positions: of existing files, and of recently deleted ones."""
-        newest = max((place.changed for place in start.values()), default=0)
+        newest = max((position.changed for position in start.values()), default=0)
         oldest = newest - self.options.max_file_age
-        return {key: place for key, place in start.items() if key in there or place.changed >= oldest}
+        return {key: position for key, position in start.items() if key in there or position.changed >= oldest}
 
     def _advance(
         self,
@@ -294,36 +294,36 @@ class GrowingFiles:
         return timeout is not None and size == file.size and now - file.changed / SECOND >= timeout
 
     def _reach(
-        self, file: InputFile, place: FilePosition, size: int, left: _Left, is_over: bool
+        self, file: InputFile, position: FilePosition, size: int, left: _Left, is_over: bool
     ) -> FilePosition | None:
         """Return how far a file can be read now; None if there is nothing new."""
-        if size <= place.stop and (place.done or not is_over or place.kind != RAW_FRAMES):
+        if size <= position.stop and (position.done or not is_over or position.kind != RAW_FRAMES):
             return None  # the start of a raw frame may be left
-        kind = place.kind or kind_so_far(file, self.options, is_over)
-        stop, header = self._stop(file, place, kind, size, left, is_over) if kind else (place.stop, b"")
+        kind = position.kind or kind_so_far(file, self.options, is_over)
+        stop, header = self._stop(file, position, kind, size, left, is_over) if kind else (position.stop, b"")
         done = kind == WHOLE or (is_over and stop == size)
-        if stop == place.stop and not (done and stop):
+        if stop == position.stop and not (done and stop):
             return None
         mark, changed = mark_of(file.path, stop), file.changed // SECOND
-        return place._replace(
+        return position._replace(
             path=file.path, stop=stop, kind=kind, mark=mark, changed=changed, done=done, header=header.hex()
         )
 
     def _stop(
-        self, file: InputFile, place: FilePosition, kind: str, size: int, left: _Left, is_over: bool
+        self, file: InputFile, position: FilePosition, kind: str, size: int, left: _Left, is_over: bool
     ) -> tuple[int, bytes]:
         """Return the end of the complete data, or of a file that no longer grows, and the header to read on."""
-        path, start = file.path, place.stop
+        path, start = file.path, position.stop
         if kind == WHOLE:
             is_there = is_over or (self.options.tail_timeout is None and size == file.size)
             return (size if is_there and left.allows(size) and (is_over or is_whole(path)) else start), b""
-        most = min(size, start + left.bytes)
+        limit = min(size, start + left.bytes)
         if kind == RAW_FRAMES:
-            return most, b""  # the decoder keeps the start of a frame
-        stop, header = captured_end(path, start, kind, most, size, bytes.fromhex(place.header))
-        if is_over and (most == size or stop == start):  # incomplete data at the end will stay incomplete
+            return limit, b""  # the decoder keeps the start of a frame
+        stop, header = captured_end(path, start, kind, limit, size, bytes.fromhex(position.header))
+        if is_over and (limit == size or stop == start):  # incomplete data at the end will stay incomplete
             stop = size
-        return (start if stop > most and not left.is_fresh else stop), header
+        return (start if stop > limit and not left.is_fresh else stop), header
 
     def ranges(self, start: FilePositions, end: FilePositions) -> Iterator[tuple[str, int, Extent | None, bool]]:
         """Yield the data between two sets of positions.
@@ -336,23 +336,23 @@ class GrowingFiles:
             LostData: a file was replaced or deleted; unless the option `failOnDataLoss` allows skipping it.
         """
         files = self.files()
-        for key, place in end.items():
-            before = start.get(key, FilePosition(place.path))
-            if place == before:
+        for key, position in end.items():
+            before = start.get(key, FilePosition(position.path))
+            if position == before:
                 continue
-            file = files.get(place.path)
-            if file is None or not place.same(file):
-                path = next(iter(self._matched(files, {key: place})), None)
+            file = files.get(position.path)
+            if file is None or not position.same(file):
+                path = next(iter(self._match_files(files, {key: position})), None)
                 file = None if path is None else files[path]
-            is_late = place.is_late and not before.stop
-            if file is not None and place.kind == WHOLE:
-                yield file.path, place.stop, None, is_late
+            is_late = position.is_late and not before.stop
+            if file is not None and position.kind == WHOLE:
+                yield file.path, position.stop, None, is_late
             elif file is not None:
-                own = key.encode() if place.kind == RAW_FRAMES else b""
-                extent = Extent(before.stop, place.stop, bytes.fromhex(before.header), own, place.done)
+                own = key.encode() if position.kind == RAW_FRAMES else b""
+                extent = Extent(before.stop, position.stop, bytes.fromhex(before.header), own, position.done)
                 yield file.path, extent.size, extent, is_late
             elif self.options.fail_on_data_loss:
-                raise LostData(place.path, place.stop, "it is not there any more, and was not read yet")
+                raise LostData(position.path, position.stop, "it is not there any more, and was not read yet")
 
 
 def _keys(file: InputFile, by_head: Mapping[tuple[int, str], Sequence[str]]) -> Iterator[str]:

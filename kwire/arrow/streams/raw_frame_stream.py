@@ -40,16 +40,16 @@ def raw_batch(reading: BatchReader, batch: Any, kept: bytes | None) -> tuple[lis
     """
     chunks = list(chunks_of(batch.to_batches()))
     tail = StoredTail() if kept is None else msgspec.msgpack.decode(kept, type=StoredTail)
-    options, builder, found = reading.options, reading.builder, list[Any]()
+    options, builder, batches = reading.options, reading.builder, list[Any]()
     builder.clear()
     builder.begin(chunks[0].path)
     pairing, is_end = Pairing(reading.apis, builder.rows), chunks[0].kind == ENTRY
     pairing.resume(tail.state)
     portions = chain([tail.data], (chunk.packets for chunk in chunks))
     walker = RawFrameWalker(portions, tail.place, options.max_frame_bytes, options.max_corrupt_bytes, tail.state.least)
-    rest, place, broken = b"", tail.place, tail.broken
+    rest, position, broken = b"", tail.place, tail.broken
     fault = BadFrame(offset=0, found=broken, need=walker.least, have=options.max_frame_bytes)
-    more = walker.cuts() if broken is None else fragments(portions, place, fault, options.max_corrupt_bytes)
+    more = walker.cuts() if broken is None else fragments(portions, position, fault, options.max_corrupt_bytes)
     for cuts in more:
         offset, data, problem = cuts[-1]
         if isinstance(problem, BadFrame):
@@ -58,8 +58,8 @@ def raw_batch(reading: BatchReader, batch: Any, kept: bytes | None) -> tuple[lis
             rest += data
             continue
         pairing.raw(cuts)
-        place = offset + len(data)
-        found += builder.ready()
-    found += builder.rest()
-    after = StoredTail(rest, place, pairing.state(walker.least), broken)
-    return found, None if is_end else msgspec.msgpack.encode(after)
+        position = offset + len(data)
+        batches += builder.ready()
+    batches += builder.rest()
+    after = StoredTail(rest, position, pairing.state(walker.least), broken)
+    return batches, None if is_end else msgspec.msgpack.encode(after)

@@ -118,19 +118,22 @@ class ConfigStore:
             (self.dynamic.get(BROKER_DEFAULT, {}), ConfigSource.DYNAMIC_DEFAULT_BROKER_CONFIG),
             (self.static.get(node_id, {}), ConfigSource.STATIC_BROKER_CONFIG),
         )
-        found = [
-            ConfigSynonym(one, values[one], source) for values, source in sources for one in names if one in values
+        synonyms = [
+            ConfigSynonym(synonym, values[synonym], source)
+            for values, source in sources
+            for synonym in names
+            if synonym in values
         ]
-        for one in names:
-            value = self.default(one)
+        for synonym in names:
+            value = self.default(synonym)
             if value is not None:
-                found.append(ConfigSynonym(one, value, ConfigSource.DEFAULT_CONFIG))
-        return found
+                synonyms.append(ConfigSynonym(synonym, value, ConfigSource.DEFAULT_CONFIG))
+        return synonyms
 
     def value(self, name: str, node_id: int) -> str | None:
         """Return the effective value of a broker config, in its own unit."""
-        found = [synonym for synonym in self.synonyms(name, node_id) if synonym.name == name]
-        return found[0].value if found else None
+        synonyms = [synonym for synonym in self.synonyms(name, node_id) if synonym.name == name]
+        return synonyms[0].value if synonyms else None
 
     def topic_synonyms(self, name: str, node_id: int) -> list[ConfigSynonym]:
         """Return the values that a topic config has if the topic does not set it, the effective one first."""
@@ -146,11 +149,11 @@ class ConfigStore:
 
     def _find_topic_default(self, name: str, node_id: int) -> str:
         definition = self.topic_definitions[name]
-        found = self.topic_synonyms(name, node_id)
-        if not found or found[0].value is None:
+        synonyms = self.topic_synonyms(name, node_id)
+        if not synonyms or synonyms[0].value is None:
             return definition.default or ""
-        factor = definition.synonyms.get(found[0].name, 1)
-        value = found[0].value.strip()
+        factor = definition.synonyms.get(synonyms[0].name, 1)
+        value = synonyms[0].value.strip()
         return value if factor == 1 or value.startswith("-") else str(int(value) * factor)
 
     def group_defaults(self) -> Mapping[str, str]:

@@ -59,12 +59,12 @@ def definitions_of(kind: str, release: str | None) -> Mapping[str, Definition]:
     table = _table()
     known: list[str] = table["releases"]
     nearest = known[-1] if release is None else _find_nearest(known, release)
-    found = {}
+    definitions = {}
     for name, row in table[kind].items():
         if nearest in row.get("in", known):
             facts = row | row.get("older", {}).get(nearest, {})
             valid = facts.get("valid") or ""
-            found[name] = Definition(
+            definitions[name] = Definition(
                 name,
                 ConfigType(facts["type"]),
                 facts["default"],
@@ -74,13 +74,13 @@ def definitions_of(kind: str, release: str | None) -> Mapping[str, Definition]:
                 bool(facts.get("internal")),
                 row["about"],
             )
-    return found
+    return definitions
 
 
 def _find_nearest(known: list[str], release: str) -> str:
     names = releases().names
-    place = names.index(releases().find(release))
-    before = [name for name in known if names.index(releases().find(name)) <= place]
+    index = names.index(releases().find(release))
+    before = [name for name in known if names.index(releases().find(name)) <= index]
     same = [name for name in known if name.partition(".")[0] == release.partition(".")[0]]
     nearest = before[-1] if before else known[0]
     return nearest if nearest in same or not same else same[0]

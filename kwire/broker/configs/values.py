@@ -103,9 +103,9 @@ def _describe_valid_number(definition: Definition, text: str) -> str:
 
 def number_range(definition: Definition) -> tuple[float, float]:
     """Return the lowest and the highest valid number of a config."""
-    most = LIMITS.get(definition.type)
-    low: float = -most if most else float("-inf")
-    high: float = most - 1 if most else float("inf")
+    limit = LIMITS.get(definition.type)
+    low: float = -limit if limit else float("-inf")
+    high: float = limit - 1 if limit else float("inf")
     limits = _RANGE.fullmatch(definition.valid)
     if limits is not None:
         low = float(limits[1]) if "." in limits[1] else int(limits[1])

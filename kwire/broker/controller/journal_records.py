@@ -135,9 +135,9 @@ def quota_record(entity: QuotaEntity, key: str, value: float | None) -> bytes:
 
 def topic_records(topic: Topic, partitions: Iterable[Partition]) -> list[bytes]:
     """Return the records of a topic and of some of its partitions."""
-    found = _encode_record(messages.TopicRecord(name=topic.name, topic_id=topic.topic_id))
+    topic_record = _encode_record(messages.TopicRecord(name=topic.name, topic_id=topic.topic_id))
     configs = [config_record(topic, name) for name in topic.configs]
-    return [found, *configs, *partition_records(topic, partitions)]
+    return [topic_record, *configs, *partition_records(topic, partitions)]
 
 
 def config_record(topic: Topic, name: str) -> bytes:
@@ -161,15 +161,15 @@ def partition_records(topic: Topic, partitions: Iterable[Partition]) -> list[byt
     return [
         _encode_record(
             messages.PartitionRecord(
-                partition_id=one.index,
+                partition_id=partition.index,
                 topic_id=topic.topic_id,
-                replicas=tuple(one.replicas),
-                isr=tuple(one.isr),
-                leader=one.leader,
-                leader_epoch=one.leader_epoch,
+                replicas=tuple(partition.replicas),
+                isr=tuple(partition.isr),
+                leader=partition.leader,
+                leader_epoch=partition.leader_epoch,
             )
         )
-        for one in partitions
+        for partition in partitions
     ]
 
 

@@ -96,8 +96,12 @@ class KRaftController:
 
     def partition(self, topic: str, index: int) -> Partition | None:
         """Return a partition; None if it does not exist."""
-        found = self.topics.get(topic)
-        return found.partitions[index] if found is not None and 0 <= index < len(found.partitions) else None
+        known_topic = self.topics.get(topic)
+        return (
+            known_topic.partitions[index]
+            if known_topic is not None and 0 <= index < len(known_topic.partitions)
+            else None
+        )
 
     def partitions(self) -> Iterator[Partition]:
         """Yield the partitions of all topics."""
@@ -126,15 +130,20 @@ class KRaftController:
         factor = self.settings.default_replication_factor if replication_factor == -1 else replication_factor
         self._check_room(count)
         name = self.settings.replica_assignor
-        place = assignor_for("rack-aware-safe" if unasked and name == "rack-aware" else name)
-        return self.run(place, self.brokers(), count, factor, self.rng)
+        assignor = assignor_for("rack-aware-safe" if unasked and name == "rack-aware" else name)
+        return self.run(assignor, self.brokers(), count, factor, self.rng)
 
     def run(
-        self, place: ReplicaAssignor, brokers: Sequence[Broker], num_partitions: int, replication_factor: int, rng: Rng
+        self,
+        assignor: ReplicaAssignor,
+        brokers: Sequence[Broker],
+        num_partitions: int,
+        replication_factor: int,
+        rng: Rng,
     ) -> dict[int, list[int]]:
         """Run an assignor; report a failing custom assignor to the operator."""
         try:
-            return run_assignor(place, brokers, num_partitions, replication_factor, rng)
+            return run_assignor(assignor, brokers, num_partitions, replication_factor, rng)
         except ReplicaAssignorFailed as error:
             self.notes.append(str(error))
             raise
@@ -152,8 +161,8 @@ class KRaftController:
         mode = _MODES.get(self.settings.replica_assignor)
         if mode is not None:
             return add_partitions(existing, broker_metadatas(self.brokers(), mode), count)
-        found = self.place(count - len(existing), len(existing[0]))
-        return {len(existing) + index: ids for index, ids in found.items()}
+        placed = self.place(count - len(existing), len(existing[0]))
+        return {len(existing) + index: ids for index, ids in placed.items()}
 
     def check_new(self, name: str, assignment: Mapping[int, Sequence[int]]) -> None:
         """Raise the errors of `create`, without creating the topic."""
@@ -282,7 +291,7 @@ class KRaftController:
         records = [cluster_record(self.cluster_id)] if self.cluster_id else []
         records += [broker_record(node) for node in self.nodes.values()]
         records += [acl_record(acl, acl_id) for acl, acl_id in self.acls.items()]
-        records += [credential_record(*key, one) for key, one in self.users.scram.items()]
+        records += [credential_record(*key, credential) for key, credential in self.users.scram.items()]
         records += [row for topic in self.topics.values() for row in topic_records(topic, topic.partitions)]
         for entity, values in self.quotas.values.items():
             records += [quota_record(entity, key, value) for key, value in values.items()]
@@ -357,10 +366,10 @@ class KRaftController:
 
     def replica(self, node: Node, topic: str, index: int, log_dir: LogDir | None = None) -> Replica:
         """Open a replica in a directory; a new one is by default placed in the directory with fewest partitions."""
-        log_dirs = [one for one in node.log_dirs if not one.is_offline] or node.log_dirs
-        return self._opened(log_dir or min(log_dirs, key=lambda one: one.replicas), topic, index)
+        log_dirs = [candidate for candidate in node.log_dirs if not candidate.is_offline] or node.log_dirs
+        return self._open_replica(log_dir or min(log_dirs, key=lambda candidate: candidate.replicas), topic, index)
 
-    def _opened(self, log_dir: LogDir, topic: str, index: int) -> Replica:
+    def _open_replica(self, log_dir: LogDir, topic: str, index: int) -> Replica:
         log_dir.replicas += 1
         replica = Replica(log_dir, None)
         self.open_log(replica, topic, index)

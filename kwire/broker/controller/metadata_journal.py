@@ -53,15 +53,15 @@ class Journal(Generic[L]):
         self.cut: str = ""
         self._begins = 0  # the offset of a complete state that is not yet flushed
         size, last = 0, None
-        for one in valid_prefix(store.batches()):
-            if isinstance(one, LogDamage):
-                self.cut = f"cut at record {self.end}, {store.size() - size} bytes lost: {one.reason}"
+        for batch in valid_prefix(store.batches()):
+            if isinstance(batch, LogDamage):
+                self.cut = f"cut at record {self.end}, {store.size() - size} bytes lost: {batch.reason}"
                 store.truncate(last)
                 return
-            if one.batch.base_offset != self.end:  # a rewrite starts here, and older records still exist
+            if batch.batch.base_offset != self.end:  # a rewrite starts here, and older records still exist
                 self.known = make()
-            self._learn(one.batch)
-            size, last, self.end = size + len(one.batch.data), one.place, one.batch.last_offset + 1
+            self._learn(batch.batch)
+            size, last, self.end = size + len(batch.batch.data), batch.place, batch.batch.last_offset + 1
 
     def _learn(self, batch: RecordBatch) -> None:
         try:
@@ -135,9 +135,9 @@ class Journals(Generic[L]):
             if rows := self._to_write[0]:
                 self._put(rows, is_anew=False)
             self._to_write.pop(0)
-        self._written()
+        self._note_write()
 
-    def _written(self) -> None:
+    def _note_write(self) -> None:
         self._is_unflushed = True
         if not self._is_batched:
             self.flush()
@@ -166,13 +166,13 @@ class Journals(Generic[L]):
         """Write the complete state after the existing records, then drop the older records."""
         self.size = 0
         self._put(rows, is_anew=True)
-        self._written()
+        self._note_write()
 
     def _put(self, rows: list[Row], *, is_anew: bool) -> None:
         if not self._journals:
             return
         offset = self.end
-        records = [Record(offset + place, 0, key, value) for place, (key, value) in enumerate(rows)]
+        records = [Record(offset + index, 0, key, value) for index, (key, value) in enumerate(rows)]
         data = build_batch(records, base_offset=offset)
         self.end += len(rows)
         self.size += len(data)

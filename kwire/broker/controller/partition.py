@@ -125,7 +125,11 @@ class Partition:
 
     def online_logs(self) -> dict[int, ReplicaLog]:
         """Return the logs of online replicas, by broker id."""
-        return {node_id: one.log for node_id, one in self.replicas.items() if one.log is not None and one.is_online}
+        return {
+            node_id: replica.log
+            for node_id, replica in self.replicas.items()
+            if replica.log is not None and replica.is_online
+        }
 
     def retain(self, retention_bytes: int) -> list[LogDir]:
         """Delete the oldest batches of replicas that exceed `retention_bytes` bytes; returns the directories that

@@ -34,7 +34,9 @@ def source_of(partition: Partition) -> int | None:
     if not in_sync:
         return None
     is_any_whole = any(not logs[node_id].damage for node_id in in_sync)
-    candidates = in_sync if is_any_whole else [*in_sync, *(one for one in logs if one not in in_sync)]
+    candidates = (
+        in_sync if is_any_whole else [*in_sync, *(replica_id for replica_id in logs if replica_id not in in_sync)]
+    )
     agreeing = Counter(map(_outline, (logs[node_id] for node_id in candidates)))
 
     def rank(node_id: int) -> tuple[bool, int, bool, int, bool, int]:
@@ -57,8 +59,8 @@ def mark_in_sync(partition: Partition) -> bool:
     if source_id is None:
         return False
     logs = partition.online_logs()
-    partition.isr = [one for one, log in logs.items() if one == source_id or _is_copy(log, logs[source_id])]
-    return any(one not in partition.isr or log.damage for one, log in logs.items())
+    partition.isr = [node_id for node_id, log in logs.items() if node_id == source_id or _is_copy(log, logs[source_id])]
+    return any(node_id not in partition.isr or log.damage for node_id, log in logs.items())
 
 
 def heal(partition: Partition, note: Notes) -> list[LogDir]:
@@ -99,7 +101,7 @@ def _copy_all(partition: Partition, source_id: int, note: Notes) -> list[LogDir]
     source = logs[source_id]
     for first, last in source.holes:
         note(_where(partition, source_id, f"offsets {first} to {last} are missing; a segment may have been deleted"))
-    for node_id in sorted(logs, key=lambda one: one != source_id):
+    for node_id in sorted(logs, key=lambda replica_id: replica_id != source_id):
         log, log_dir = logs[node_id], partition.replicas[node_id].log_dir
         try:
             if node_id == source_id:
@@ -130,7 +132,7 @@ def catch_up(controller: KRaftController, partition: Partition, node_id: int) ->
         if not _is_copy(replica.log, source):
             _cut(partition, node_id, _count_kept(replica.log, source), controller.notes.append, partition.leader)
             _copy(partition, node_id, partition.leader, controller.notes.append)
-        partition.isr = [one for one in partition.replicas if one in (*partition.isr, node_id)]
+        partition.isr = [replica_id for replica_id in partition.replicas if replica_id in (*partition.isr, node_id)]
     except OSError:
         controller.fail(replica.log_dir)
     except _SourceFailed:

@@ -34,21 +34,21 @@ def recover(controller: KRaftController) -> None:
     ids = known.ids()
     for log_dir in controller.log_dirs():
         controller.guarded(log_dir, partial(_read_starts, log_dir))
-    folders = _find_folders(controller, {id(log_dir): one.ids() for log_dir, one in journals}, ids)
+    folders = _find_folders(controller, {id(log_dir): journal.ids() for log_dir, journal in journals}, ids)
     for name in sorted(ids.keys() | folders.keys()):
         topic_id = ids.get(name) or _find_topic_id(name, folders[name]) or controller.rng.randbytes(16)
         topic = Topic(name, topic_id, configs=known.configs.get(name, {}), store=controller.configs)
         if name in INTERNAL:
             topic.configs.setdefault("cleanup.policy", "compact")
         controller.topics[name] = controller.by_id[topic.topic_id] = topic
-        held = folders.get(name, {})
+        found_partitions = folders.get(name, {})
         rows = (
             known.state.partitions(name)
             if name in ids
-            else _derive_partitions(held, controller.settings.most_partitions)
+            else _derive_partitions(found_partitions, controller.settings.most_partitions)
         )
         for row in rows:
-            _add_partition(controller, topic, row, held.get(row.index, {}), is_known=name in ids)
+            _add_partition(controller, topic, row, found_partitions.get(row.index, {}), is_known=name in ids)
     _heal_all(controller)
     controller.remember_all()
 
@@ -69,7 +69,7 @@ def _find_folders(controller: KRaftController, own_ids: dict[int, dict[str, byte
         own_ids: the topic ids in each directory's journal.
         ids: the correct topic ids.
     """
-    found: Folders = {}
+    folders: Folders = {}
     for node_id, node in controller.nodes.items():
         for log_dir in node.log_dirs:
             for name, index in controller.listed(log_dir):
@@ -77,34 +77,36 @@ def _find_folders(controller: KRaftController, own_ids: dict[int, dict[str, byte
                 if own_id is not None and own_id != ids.get(name):
                     controller.guarded(log_dir, partial(_set_aside, name, index))
                     continue
-                found.setdefault(name, {}).setdefault(index, {}).setdefault(node_id, log_dir)
-    return found
+                folders.setdefault(name, {}).setdefault(index, {}).setdefault(node_id, log_dir)
+    return folders
 
 
-def _find_topic_id(name: str, held: dict[int, dict[int, LogDir]]) -> bytes | None:
+def _find_topic_id(name: str, folders: dict[int, dict[int, LogDir]]) -> bytes | None:
     """Return the topic id that another program wrote into a folder."""
-    found = (log_dir.disk.topic_id(name, index) for index, nodes in held.items() for log_dir in nodes.values())
-    return next((topic_id for topic_id in found if topic_id), None)
+    topic_ids = (log_dir.disk.topic_id(name, index) for index, nodes in folders.items() for log_dir in nodes.values())
+    return next((topic_id for topic_id in topic_ids if topic_id), None)
 
 
-def _derive_partitions(held: dict[int, dict[int, LogDir]], most: int) -> Iterable[Recorded]:
+def _derive_partitions(folders: dict[int, dict[int, LogDir]], partition_limit: int) -> Iterable[Recorded]:
     """Derive the contents of a missing journal from the folders."""
-    for index in range(min(max(held) + 1, most)):
-        ids = tuple(sorted(held.get(index, {})))
+    for index in range(min(max(folders) + 1, partition_limit)):
+        ids = tuple(sorted(folders.get(index, {})))
         yield Recorded("", index, replicas=ids, isr=ids)
 
 
 def _add_partition(
-    controller: KRaftController, topic: Topic, row: Recorded, held: dict[int, LogDir], *, is_known: bool
+    controller: KRaftController, topic: Topic, row: Recorded, log_dirs: dict[int, LogDir], *, is_known: bool
 ) -> None:
     """Open the replicas of a partition; a missing folder in a working directory counts as damage."""
     replicas = {}
     for node in (controller.nodes[node_id] for node_id in row.replicas if node_id in controller.nodes):
-        log_dir = held.get(node.node_id) or node.failed()
+        log_dir = log_dirs.get(node.node_id) or node.failed()
         replica = replicas[node.node_id] = controller.replica(node, topic.name, row.index, log_dir)
         if is_known and log_dir is None and replica.log is not None:
             replica.log.damage = "its folder is missing"
-    partition = Partition(topic.name, row.index, replicas, isr=[one for one in row.isr if one in replicas])
+    partition = Partition(
+        topic.name, row.index, replicas, isr=[replica_id for replica_id in row.isr if replica_id in replicas]
+    )
     partition.leader_epoch = row.leader_epoch
     topic.partitions.append(partition)
 

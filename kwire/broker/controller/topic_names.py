@@ -33,5 +33,5 @@ def check_name(name: str, topics: Collection[str]) -> None:
         raise TopicAlreadyExists("topic_exists", topic=name)
     if "." in name or "_" in name:
         metric = name.replace(".", "_")
-        if other := next((one for one in topics if one.replace(".", "_") == metric), None):
+        if other := next((topic for topic in topics if topic.replace(".", "_") == metric), None):
             raise InvalidTopicException("topic_collides", topic=name, other=other)

@@ -142,7 +142,7 @@ class Group:
             return self.consumer.reads(topic)
         try:
             subscribed = (decode_subscription(member.metadata(self.protocol)) for member in self.members.values())
-            return any(topic in one.message.topics for one in subscribed)
+            return any(topic in subscription.message.topics for subscription in subscribed)
         except DecodeError:
             return True
 

@@ -34,8 +34,8 @@ class Commits:
     (5, None)
     """
 
-    def __init__(self, held: GroupMemory) -> None:
-        self._held = held
+    def __init__(self, memory: GroupMemory) -> None:
+        self._held = memory
         self._topics: dict[str, dict[int, Commit]] = {}
 
     def __bool__(self) -> bool:
@@ -61,8 +61,8 @@ class Commits:
         """Return the commit for a partition; None if there is none, or if it belongs to a deleted topic of the same
         name.
         """
-        found = self.last(topic, index)
-        return found if found is not None and found.topic_id == topic_id else None
+        commit = self.last(topic, index)
+        return commit if commit is not None and commit.topic_id == topic_id else None
 
     def last(self, topic: str, index: int) -> Commit | None:
         """Return the commit for a partition, whatever its topic id."""

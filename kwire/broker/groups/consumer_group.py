@@ -154,14 +154,14 @@ class ConsumerGroup(ModernGroup[ConsumerMember, TopicPartition]):
     def _assign(self, ids: Mapping[str, bytes] | None) -> dict[str, Assigned]:
         members = [
             Subscriber(
-                name, [*filter(one.reads, self.counts)], None, one.instance_id, owned=[*self.target.get(name, ())]
+                name, [*filter(member.reads, self.counts)], None, member.instance_id, owned=[*self.target.get(name, ())]
             )
-            for name, one in self.members.items()
+            for name, member in self.members.items()
         ]
         is_range = self.assignor == RANGE
         read = self.counts
-        found = assign_server_range(read, members) if is_range else assign_uniform(read, members, ids=ids)
-        return {name: set(places) for name, places in found.items()}
+        assignment = assign_server_range(read, members) if is_range else assign_uniform(read, members, ids=ids)
+        return {name: set(places) for name, places in assignment.items()}
 
     def recount(self, counts: Mapping[str, int]) -> None:
         """Store the partition counts of the topics to which members subscribe."""
@@ -177,7 +177,7 @@ class ConsumerGroup(ModernGroup[ConsumerMember, TopicPartition]):
     def supports(self, protocols: Protocols) -> bool:
         """Return whether all classic members support one of these protocols."""
         classic = [dict(member.classic.protocols) for member in self.members.values() if member.classic is not None]
-        return any(all(name in one for one in classic) for name, _ in protocols)
+        return any(all(name in protocols_of_member for protocols_of_member in classic) for name, _ in protocols)
 
     def is_classic_without(self, members: Collection[ModernMember[Any]]) -> bool:
         """Return whether at least one of these members uses KIP-848, and all others (at least one) use the classic
@@ -185,7 +185,7 @@ class ConsumerGroup(ModernGroup[ConsumerMember, TopicPartition]):
         """
         others = [member for member in self.members.values() if member not in members]
         is_new = not all(member.is_classic for member in members)
-        return is_new and bool(others) and all(one.classic is not None for one in others)
+        return is_new and bool(others) and all(other.classic is not None for other in others)
 
 
 def pattern_problem(pattern: str | None) -> str:

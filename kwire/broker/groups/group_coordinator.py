@@ -122,14 +122,17 @@ class GroupCoordinator:
         group.written = rows
 
     def _commit_rows(self, group: Group, commits: Mapping[TopicPartition, Commit | None]) -> list[Row]:
-        return [commit_row(group.group_id, *place, commit) for place, commit in commits.items()]
+        return [commit_row(group.group_id, *topic_partition, commit) for topic_partition, commit in commits.items()]
 
     def _stamp_times(
         self, commits: Mapping[TopicPartition, Commit], retention_ms: int = -1
     ) -> dict[TopicPartition, Commit]:
         now = self._time_ms()
         expires = -1 if retention_ms == -1 else min(max(now + retention_ms, 0), 2**63 - 1)
-        return {place: commit._replace(time_ms=now, expires_ms=expires) for place, commit in commits.items()}
+        return {
+            topic_partition: commit._replace(time_ms=now, expires_ms=expires)
+            for topic_partition, commit in commits.items()
+        }
 
     def commit(self, group: Group, commits: Mapping[TopicPartition, Commit], retention_ms: int = -1) -> int:
         """Store commits of a group, with a retention time of their own unless `retention_ms` is -1; returns an error
@@ -137,8 +140,8 @@ class GroupCoordinator:
         """
         commits = self._stamp_times(commits, retention_ms)
         code = self._log.write(group.group_id, self._commit_rows(group, commits))
-        for place, commit in commits.items() if code == ErrorCode.NONE else ():
-            group.commits.put(*place, commit)
+        for topic_partition, commit in commits.items() if code == ErrorCode.NONE else ():
+            group.commits.put(*topic_partition, commit)
         return code
 
     def delete_commits(self, group: Group, places: Iterable[TopicPartition]) -> None:
@@ -152,8 +155,8 @@ class GroupCoordinator:
         """Store commits that take effect when their transaction is committed; returns an error code."""
         commits = self._stamp_times(commits)
         code = self._log.write(group.group_id, self._commit_rows(group, commits), producer)
-        for place, commit in commits.items() if code == ErrorCode.NONE else ():
-            group.add_pending(producer.id, *place, commit)
+        for topic_partition, commit in commits.items() if code == ErrorCode.NONE else ():
+            group.add_pending(producer.id, *topic_partition, commit)
         return code
 
     def expire_commits(self) -> None:
@@ -185,9 +188,9 @@ class GroupCoordinator:
         # Kafka: OffsetMetadataManager.replayEndTransactionMarker
         for group in self._groups.values():
             if producer_id in group.pending_commits and self._log.index_of(group.group_id) == index:
-                for place, commit in group.end_pending(producer_id).items():
+                for topic_partition, commit in group.end_pending(producer_id).items():
                     if is_commit:
-                        group.commits.put(*place, commit)
+                        group.commits.put(*topic_partition, commit)
 
     def find(self, group_id: str) -> Group | None:
         """Return a group; None if it does not exist."""
@@ -197,7 +200,7 @@ class GroupCoordinator:
         """Return all groups."""
         return list(self._groups.values())
 
-    def found_or_made(self, group_id: str) -> Group | None:
+    def find_or_create(self, group_id: str) -> Group | None:
         """Return a group, creating it if necessary; None if the limit on groups is reached."""
         group = self._groups.get(group_id)
         if group is None and self._make_room_for_group(group_id):
@@ -214,8 +217,8 @@ class GroupCoordinator:
 
     def has_room_for_member(self, group: Group, size: int) -> bool:
         """Return whether there is room for another member of a group, of this size in bytes."""
-        most = min(self.settings.most_group_members, self.settings.classic_group_max_size)
-        return len(group.members) + len(group.pending) < most and self.held.has_room(size)
+        limit = min(self.settings.most_group_members, self.settings.classic_group_max_size)
+        return len(group.members) + len(group.pending) < limit and self.held.has_room(size)
 
     def prolong(self, member_ids: Collection[str], seconds: float) -> None:
         """Extend the session deadlines of members."""
@@ -344,9 +347,9 @@ class GroupCoordinator:
             group.remove(member)
         self.begin_consumers(group, consumer)
         consumer.recount(self.partition_counts())
-        for one in consumer.members.values():
-            self.held.take(one.size)
-            self.keep_consumer(group, one, now)
+        for upgraded in consumer.members.values():
+            self.held.take(upgraded.size)
+            self.keep_consumer(group, upgraded, now)
         return True
 
     def begin_consumers(self, group: Group, consumer: ModernGroup[Any, Any]) -> None:

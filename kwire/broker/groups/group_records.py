@@ -130,7 +130,9 @@ def _member_row(group_id: str, member: ConsumerMember) -> Row:
 
 def _target_row(group_id: str, member_id: str, places: Assigned, find: Find) -> Row:
     schema = messages.ConsumerGroupTargetAssignmentMemberValue
-    rows = tuple(schema.TopicPartition(topic_id=one, partitions=found) for one, found in _by_id(places, find))
+    rows = tuple(
+        schema.TopicPartition(topic_id=topic_id, partitions=partitions) for topic_id, partitions in _by_id(places, find)
+    )
     key = messages.ConsumerGroupTargetAssignmentMemberKey(group_id=group_id, member_id=member_id)
     return _row(key, schema(topic_partitions=rows))
 
@@ -139,7 +141,10 @@ def _current_row(group_id: str, member: ConsumerMember, find: Find) -> Row:
     schema = messages.ConsumerGroupCurrentMemberAssignmentValue
 
     def rows(places: Assigned) -> tuple[messages.ConsumerGroupCurrentMemberAssignmentValue.TopicPartitions, ...]:
-        return tuple(schema.TopicPartitions(topic_id=one, partitions=found) for one, found in _by_id(places, find))
+        return tuple(
+            schema.TopicPartitions(topic_id=topic_id, partitions=partitions)
+            for topic_id, partitions in _by_id(places, find)
+        )
 
     value = schema(
         member_epoch=member.epoch,
@@ -167,11 +172,11 @@ def _share_rows(group_id: str, share: ShareGroup, find: Find) -> Iterator[Row]:
         )
         yield _row(messages.ShareGroupMemberMetadataKey(group_id=group_id, member_id=name), about)
         wanted = _by_id(share.target.get(name, set()), find)
-        aims = tuple(target.TopicPartition(topic_id=one, partitions=found) for one, found in wanted)
+        aims = tuple(target.TopicPartition(topic_id=topic_id, partitions=partitions) for topic_id, partitions in wanted)
         key = messages.ShareGroupTargetAssignmentMemberKey(group_id=group_id, member_id=name)
         yield _row(key, target(topic_partitions=aims))
         has = _by_id(member.assigned, find)
-        rows = tuple(current.TopicPartitions(topic_id=one, partitions=found) for one, found in has)
+        rows = tuple(current.TopicPartitions(topic_id=topic_id, partitions=partitions) for topic_id, partitions in has)
         value = current(
             member_epoch=member.epoch,
             previous_member_epoch=member.previous_epoch,
@@ -188,10 +193,10 @@ def _state_partitions_row(group_id: str, share: ShareGroup, find: Find) -> Row:
     indexes: dict[bytes, list[int]] = {}
     for topic_id, index in sorted(share.partitions):
         indexes.setdefault(topic_id, []).append(index)
-    topics = ((find(None, topic_id), found) for topic_id, found in indexes.items())
+    topics = ((find(None, topic_id), partitions) for topic_id, partitions in indexes.items())
     rows = tuple(
-        schema.TopicPartitionsInfo(topic_id=topic.topic_id, topic_name=topic.name, partitions=tuple(found))
-        for topic, found in topics
+        schema.TopicPartitionsInfo(topic_id=topic.topic_id, topic_name=topic.name, partitions=tuple(partitions))
+        for topic, partitions in topics
         if topic is not None
     )
     key = messages.ShareGroupStatePartitionMetadataKey(group_id=group_id)
@@ -202,7 +207,7 @@ def _by_id(places: Assigned, find: Find) -> Iterator[tuple[bytes, tuple[int, ...
     indexes: dict[str, list[int]] = {}
     for name, index in sorted(places):
         indexes.setdefault(name, []).append(index)
-    for name, found in indexes.items():
+    for name, partitions in indexes.items():
         topic = find(name, NO_TOPIC_ID)
         if topic is not None:
-            yield topic.topic_id, tuple(found)
+            yield topic.topic_id, tuple(partitions)

@@ -69,7 +69,7 @@ class GroupRestorer:
             values: the record values by key; unknown record types and versions are skipped.
             pending: commits of open transactions, by producer id.
         """
-        found = list(_decode_records(values.items()))
+        records = list(_decode_records(values.items()))
         ranks = {  # the other records refer to these
             "ConsumerGroupMetadataKey": 0,
             "ShareGroupMetadataKey": 0,
@@ -78,7 +78,7 @@ class GroupRestorer:
             "StreamsGroupMetadataKey": 0,
             "StreamsGroupMemberMetadataKey": 1,
         }
-        for key, value in sorted(found, key=lambda row: ranks.get(row[0].key.name or "", 2)):
+        for key, value in sorted(records, key=lambda row: ranks.get(row[0].key.name or "", 2)):
             restore = self._restorers().get(key.key.name or "")
             if restore is not None:
                 restore(key.key.message, value)
@@ -216,7 +216,7 @@ class GroupRestorer:
 
     def _places(self, rows: Iterable[TopicIdPartitions]) -> Assigned:
         topics = ((self._find(None, row.topic_id), row.partitions) for row in rows)
-        return {(topic.name, index) for topic, found in topics if topic is not None for index in found}
+        return {(topic.name, index) for topic, indexes in topics if topic is not None for index in indexes}
 
 
 def _decode_records(rows: Iterable[tuple[bytes, bytes]]) -> Iterator[tuple[CoordinatorRecord, Any]]:

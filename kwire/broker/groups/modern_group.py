@@ -182,21 +182,21 @@ class ModernGroup(Generic[MemberT, Item]):
 
     def free_items(self, member: MemberT, wanted: set[Item]) -> set[Item]:
         """Return those items that no other member still holds."""
-        return wanted - self._held_by_others(member)
+        return wanted - self._find_held_by_others(member)
 
     def change_roles(
         self, member: MemberT, kept: set[Item], revoking: set[Item], free: set[Item], owned: set[Item] | None
     ) -> None:
         """Change what is kept, given up and had now, where a member keeps an item in another role."""
 
-    def _held_by_others(self, member: MemberT) -> set[Item]:
+    def _find_held_by_others(self, member: MemberT) -> set[Item]:
         others = (other for other in self.members.values() if other is not member)
         return set().union(*(other.assigned | other.revoking for other in others))
 
     def waits_for_others(self, member: MemberT) -> bool:
         """Return whether other members still hold something that a member shall have."""
         missing = self.target.get(member.member_id, set()) - member.assigned
-        return bool(missing & self._held_by_others(member))
+        return bool(missing & self._find_held_by_others(member))
 
     def remove(self, members: Collection[MemberT]) -> None:
         """Remove members."""

@@ -147,7 +147,15 @@ class ShareCoordinator:
             group_id: the id of the group.
             share: the members and partitions of the group.
         """
-        self.forget(group_id, share, [one for one in share.partitions if one[0] not in self._controller.by_id])
+        self.forget(
+            group_id,
+            share,
+            [
+                known_partition
+                for known_partition in share.partitions
+                if known_partition[0] not in self._controller.by_id
+            ],
+        )
         topics = (self._controller.topics[name] for name in share.counts if name in self._controller.topics)
         places = {(topic.topic_id, index) for topic in topics for index in range(len(topic.partitions))}
         new = [
@@ -279,11 +287,11 @@ class ShareCoordinator:
         share.target = {}
         share.counts = {}
         self._groups.remember(group)
-        for place, part in share.partitions.items():
+        for topic_partition, part in share.partitions.items():
             size = part.size
             part.restore(part.stored)
             self._groups.held.take(part.size - size)
-            self._purgatory.changed(key_of(group.group_id, place))
+            self._purgatory.changed(key_of(group.group_id, topic_partition))
 
     def session(
         self, node_id: int, group_id: str, member_id: str, epoch: int, connection: object = None
@@ -318,17 +326,17 @@ class ShareCoordinator:
 
     def disconnected(self, connection: object) -> None:
         """End the sessions that began on a connection that has closed."""
-        for key in [key for key, one in self._sessions.items() if one.connection is connection]:
+        for key in [key for key, session in self._sessions.items() if session.connection is connection]:
             self.end_session(*key)
 
     def state_topics(self, share: ShareGroup) -> Mapping[str, list[int]]:
         """Return the partitions of a share group, grouped by topic name."""
-        found: dict[str, list[int]] = {}
+        indexes: dict[str, list[int]] = {}
         for topic_id, index in sorted(share.partitions):
             topic: Topic | None = self._controller.by_id.get(topic_id)
             if topic is not None:
-                found.setdefault(topic.name, []).append(index)
-        return found
+                indexes.setdefault(topic.name, []).append(index)
+        return indexes
 
 
 def key_of(group_id: str, topic_partition: TopicIdPartition) -> tuple[str, str, TopicIdPartition]:

@@ -59,17 +59,17 @@ class ShareGroup(ConsumerGroup):
         member.assigned = set(self.target.get(member.member_id, set()))
 
     def _assign(self, ids: Mapping[str, bytes] | None) -> dict[str, Assigned]:
-        subscribers = {name: frozenset(filter(one.reads, self.counts)) for name, one in self.members.items()}
+        subscribers = {name: frozenset(filter(member.reads, self.counts)) for name, member in self.members.items()}
         if len(set(subscribers.values())) <= 1:
             every = [(topic, index) for topic, count in sorted(self.counts.items()) for index in range(count)]
             return assign_shares(every, list(subscribers), self.target)
-        found: dict[str, Assigned] = {name: set() for name in subscribers}
+        assignment: dict[str, Assigned] = {name: set() for name in subscribers}
         for topic, count in sorted(self.counts.items()):
             members = [name for name, topics in subscribers.items() if topic in topics]
             places = [(topic, index) for index in range(count)]
             for name, more in assign_shares(places, members, self.target).items():
-                found[name] |= more
-        return found
+                assignment[name] |= more
+        return assignment
 
 
 def assign_shares(
@@ -85,26 +85,26 @@ def assign_shares(
     >>> [sorted(one) for one in assign_shares([("t", 0), ("t", 1)], ["a"], {}).values()]
     [[('t', 0), ('t', 1)]]
     """
-    found: dict[str, Assigned] = {name: set() for name in members}
+    assignment: dict[str, Assigned] = {name: set() for name in members}
     if not places or not members:
-        return found
+        return assignment
     sharing = -(-len(members) // len(places)) if len(members) > len(places) else 1
-    least, extra = divmod(len(places) * sharing, len(members))
+    share, extra = divmod(len(places) * sharing, len(members))
     used: Counter[TopicPartition] = Counter()
 
     def give(name: str, candidates: Iterable[TopicPartition]) -> None:
         nonlocal extra
-        for place in candidates:
-            is_full = len(found[name]) >= least + (1 if extra else 0)
-            if is_full or used[place] >= sharing or place in found[name]:
+        for partition in candidates:
+            is_full = len(assignment[name]) >= share + (1 if extra else 0)
+            if is_full or used[partition] >= sharing or partition in assignment[name]:
                 continue
-            extra -= len(found[name]) == least
-            found[name].add(place)
-            used[place] += 1
+            extra -= len(assignment[name]) == share
+            assignment[name].add(partition)
+            used[partition] += 1
 
     known = set(places)
     for name in members:
         give(name, sorted(before.get(name, set()) & known))
-    for name in sorted(members, key=lambda one: len(found[one])):
-        give(name, sorted(places, key=lambda place: used[place]))
-    return found
+    for name in sorted(members, key=lambda member: len(assignment[member])):
+        give(name, sorted(places, key=lambda partition: used[partition]))
+    return assignment

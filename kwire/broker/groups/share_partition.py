@@ -161,7 +161,7 @@ class SharePartition:
     def next_offset(self) -> int:
         """The first offset that can be acquired next."""
         # Kafka: SharePartition.nextFetchOffset
-        free = (offset for offset, one in self.records.items() if one.state is RecordState.AVAILABLE)
+        free = (offset for offset, record in self.records.items() if record.state is RecordState.AVAILABLE)
         return min(free, default=self.end)
 
     def begin(self, start: int) -> None:
@@ -188,9 +188,13 @@ class SharePartition:
     def store(self) -> ShareSnapshot:
         """Return the state to store. As in Kafka, it includes records with a final state at its start."""
         rows: list[ShareStateBatch] = []
-        for offset, one in sorted(self.records.items()):
-            is_acquired = one.state is RecordState.ACQUIRED
-            state, count = (RecordState.AVAILABLE, one.count - 1) if is_acquired else (one.state, one.count)
+        for offset, share_record in sorted(self.records.items()):
+            is_acquired = share_record.state is RecordState.ACQUIRED
+            state, count = (
+                (RecordState.AVAILABLE, share_record.count - 1)
+                if is_acquired
+                else (share_record.state, share_record.count)
+            )
             if state is RecordState.AVAILABLE and not count:
                 continue
             if rows and rows[-1][1:] == (offset - 1, state, count):
@@ -205,7 +209,7 @@ class SharePartition:
         """Adapt to the start and end offset of the log; return whether the start has changed."""
         before = self.start
         if not log_start <= self.start <= log_end:
-            kept = {offset: one for offset, one in self.records.items() if log_start <= offset < log_end}
+            kept = {offset: record for offset, record in self.records.items() if log_start <= offset < log_end}
             self.start = min(max(self.start, log_start), log_end)
             self.records, self.end = kept, min(max(self.end, self.start), log_end)
             self.is_dirty = True
@@ -225,7 +229,7 @@ class SharePartition:
             wanted: the limits of the fetch.
             limits: the limits of the group.
         """
-        found: list[OffsetRange] = []
+        ranges: list[OffsetRange] = []
         count = 0
         base = self.start if self.records else -1
         for first, last in batches:
@@ -236,27 +240,27 @@ class SharePartition:
                 record = self.records.get(offset, UNSEEN)
                 is_beyond = record is UNSEEN and offset - base >= limits.most_locks
                 if is_beyond and (offset == first or wanted.is_exact):  # otherwise the current batch is completed
-                    return found
+                    return ranges
                 if record.state is RecordState.AVAILABLE and _is_throttled(record, limits):
-                    return found or [(offset, self._few(offset, last, record, wanted, limits))]
+                    return ranges or [(offset, self._few(offset, last, record, wanted, limits))]
                 if record.state is RecordState.AVAILABLE:
-                    _append(found, offset, first, wanted.batch_size)
+                    _append(ranges, offset, first, wanted.batch_size)
                     count += 1
                 if wanted.is_exact and count >= wanted.most:
-                    return found
-        return found
+                    return ranges
+        return ranges
 
     def _few(self, offset: int, last: int, record: InFlightRecord, wanted: AcquireLimits, limits: ShareLimits) -> int:
         """Return the last offset to deliver together with an offset; records with many deliveries are delivered with
         few others.
         """
-        most = max(1, record.together >> (record.count - _throttled_from(limits) + 1))
+        limit = max(1, record.together >> (record.count - _throttled_from(limits) + 1))
         if record.count >= limits.deliveries - 1:
-            most = 1
+            limit = 1
         if wanted.is_exact:
-            most = min(most, wanted.most)
+            limit = min(limit, wanted.most)
         end = offset
-        while end < last and end - offset + 1 < most:
+        while end < last and end - offset + 1 < limit:
             other = self.records.get(end + 1)
             if other is None or other.state is not RecordState.AVAILABLE or other.count != record.count:
                 break
@@ -276,7 +280,7 @@ class SharePartition:
             limits: the limits of the group.
         """
         # Kafka: SharePartition.acquire
-        found: list[AcquiredRange] = []
+        acquired: list[AcquiredRange] = []
         for first, last in spans:
             if not self.records:
                 self.start = self.end = max(self.end, first)
@@ -290,12 +294,12 @@ class SharePartition:
                 record.member = member
                 record.until = until
                 record.count = min(record.count + 1, limits.deliveries)
-                if found and found[-1].last == offset - 1 >= first and found[-1].deliveries == record.count:
-                    found[-1] = found[-1]._replace(last=offset)
+                if acquired and acquired[-1].last == offset - 1 >= first and acquired[-1].deliveries == record.count:
+                    acquired[-1] = acquired[-1]._replace(last=offset)
                 else:
-                    found.append(AcquiredRange(offset, offset, record.count))
+                    acquired.append(AcquiredRange(offset, offset, record.count))
             self.end = max(self.end, last + 1)
-        return found
+        return acquired
 
     def archive(self, first: int, last: int) -> None:
         """Archive records that must not be delivered, such as those of aborted transactions."""
@@ -338,8 +342,11 @@ class SharePartition:
         return ErrorCode.NONE
 
     def _is_held(self, offsets: Iterable[int], member: str) -> bool:
-        found = (self.records.get(offset) for offset in offsets)
-        return all(one is not None and one.state is RecordState.ACQUIRED and one.member == member for one in found)
+        records = (self.records.get(offset) for offset in offsets)
+        return all(
+            record is not None and record.state is RecordState.ACQUIRED and record.member == member
+            for record in records
+        )
 
     def _end(self, offset: int, kind: int, limits: ShareLimits) -> None:
         record = self.records[offset]
@@ -356,23 +363,27 @@ class SharePartition:
     def release(self, member: str, limits: ShareLimits) -> bool:
         """Release the records that a member has acquired; return whether there were any."""
         # Kafka: SharePartition.releaseAcquiredRecords
-        return self._release(lambda one: one.member == member, limits)
+        return self._release(lambda record: record.member == member, limits)
 
     def expire(self, now: float, limits: ShareLimits) -> bool:
         """Release the records whose lock has expired; return whether there were any."""
         # Kafka: SharePartition.releaseAcquisitionLockOnTimeout
-        return self._release(lambda one: one.until <= now, limits)
+        return self._release(lambda record: record.until <= now, limits)
 
     def _release(self, is_meant: Callable[[InFlightRecord], bool], limits: ShareLimits) -> bool:
-        found = [offset for offset, one in self.records.items() if one.state is RecordState.ACQUIRED and is_meant(one)]
-        for offset in found:
+        offsets = [
+            offset
+            for offset, record in self.records.items()
+            if record.state is RecordState.ACQUIRED and is_meant(record)
+        ]
+        for offset in offsets:
             self._end(offset, AcknowledgeType.RELEASE, limits)
-        return bool(found)
+        return bool(offsets)
 
     def advance(self) -> None:
         """Move the start offset past records with a final state; the stored state no longer includes them."""
         # Kafka: SharePartition.maybeUpdateCachedStateAndOffsets
-        while (one := self.records.get(self.start)) is not None and one.state in ENDED:
+        while (record := self.records.get(self.start)) is not None and record.state in ENDED:
             del self.records[self.start]
             self.start += 1
 

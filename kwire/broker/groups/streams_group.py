@@ -103,8 +103,8 @@ class StreamsMember(ModernMember[Task]):
     def move_to(self, epoch: int) -> None:
         """Go on to an epoch, from which on the member has its new active tasks."""
         ModernMember.move_to(self, epoch)
-        held = (task for task in self.assigned | self.revoking if task.role is Role.ACTIVE)
-        self.epochs = {task: self.epochs.get(task, epoch) for task in held}
+        active = (task for task in self.assigned | self.revoking if task.role is Role.ACTIVE)
+        self.epochs = {task: self.epochs.get(task, epoch) for task in active}
 
     def leave_for_a_while(self) -> None:
         """Leave as a static member whose tasks wait for its return."""
@@ -210,8 +210,8 @@ class StreamsGroup(ModernGroup[StreamsMember, Task]):
             return
         owners = {name: self._describe_owner(member) for name, member in self.members.items()}
         replicas = int(self.configs.get("num.standby.replicas", 0))
-        found = assign_sticky_tasks(owners, configured.subtopologies, replicas)
-        for name, tasks in found.items():
+        assignment = assign_sticky_tasks(owners, configured.subtopologies, replicas)
+        for name, tasks in assignment.items():
             active = {Task(Role.ACTIVE, *task) for task in tasks.active}
             self.target[name] = active | {Task(Role.STANDBY, *task) for task in tasks.standby}
 
@@ -318,6 +318,6 @@ def partitions_of(
         by_part.setdefault(task.subtopology, set()).add(task.partition)
     for part in group.topology.subtopologies if group.topology is not None else ():
         for name in source_topics(part):
-            found = sorted(index for index in by_part.get(part.subtopology_id, ()) if index < counts.get(name, 0))
-            if found:
-                yield name, tuple(found)
+            indexes = sorted(index for index in by_part.get(part.subtopology_id, ()) if index < counts.get(name, 0))
+            if indexes:
+                yield name, tuple(indexes)

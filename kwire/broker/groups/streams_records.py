@@ -72,8 +72,8 @@ def _describe_target(tasks: Collection[Task]) -> messages.StreamsGroupTargetAssi
     schema = messages.StreamsGroupTargetAssignmentMemberValue
 
     def rows(role: Role) -> tuple[messages.StreamsGroupTargetAssignmentMemberValue.TaskIds, ...]:
-        found = _group_tasks(tasks, role).items()
-        return tuple(schema.TaskIds(subtopology_id=name, partitions=tuple(indexes)) for name, indexes in found)
+        grouped = _group_tasks(tasks, role).items()
+        return tuple(schema.TaskIds(subtopology_id=name, partitions=tuple(indexes)) for name, indexes in grouped)
 
     return schema(active_tasks=rows(Role.ACTIVE), standby_tasks=rows(Role.STANDBY), warmup_tasks=rows(Role.WARMUP))
 

@@ -104,18 +104,20 @@ class StreamsRestorer:
         key: messages.StreamsGroupTargetAssignmentMemberKey,
         value: messages.StreamsGroupTargetAssignmentMemberValue,
     ) -> None:
-        if (found := self._find_member(key.group_id, key.member_id)) is not None:
-            found[0].target[key.member_id] = _read_tasks(value.active_tasks, value.standby_tasks, value.warmup_tasks)
+        if (known_member := self._find_member(key.group_id, key.member_id)) is not None:
+            known_member[0].target[key.member_id] = _read_tasks(
+                value.active_tasks, value.standby_tasks, value.warmup_tasks
+            )
 
     def _restore_current(
         self,
         key: messages.StreamsGroupCurrentMemberAssignmentKey,
         value: messages.StreamsGroupCurrentMemberAssignmentValue,
     ) -> None:
-        found = self._find_member(key.group_id, key.member_id)
-        if found is None:
+        known_member = self._find_member(key.group_id, key.member_id)
+        if known_member is None:
             return
-        member = found[1]
+        member = known_member[1]
         member.epoch = value.member_epoch
         member.previous_epoch = value.previous_member_epoch
         member.has_left = member.epoch < -1

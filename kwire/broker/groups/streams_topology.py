@@ -83,8 +83,8 @@ def required_topics(topology: Topology) -> set[str]:
 
 def hash_topics(topology: Topology, topics: Mapping[str, Topic]) -> int:
     """Return a number that changes with the topics that a topology needs; not Kafka's hash of the same facts."""
-    found = (topics[name] for name in sorted(required_topics(topology)) if name in topics)
-    return crc32(repr([(topic.topic_id, len(topic.partitions)) for topic in found]).encode())
+    required = (topics[name] for name in sorted(required_topics(topology)) if name in topics)
+    return crc32(repr([(topic.topic_id, len(topic.partitions)) for topic in required]).encode())
 
 
 def configure_topology(topology: Topology, existing: Mapping[str, int]) -> ConfiguredTopology:
@@ -211,12 +211,12 @@ class _Configuration:
         }
         for name, topic in topics.items():
             count = topic.partitions or self._count(name) if name not in self.decided else self.decided[name]
-            found = self.existing.get(name)
-            if found is None:
+            partition_count = self.existing.get(name)
+            if partition_count is None:
                 configs = {config.key: config.value for config in topic.topic_configs}
                 yield WantedTopic(name, count, topic.replication_factor or -1, configs)
-            elif found != count:
-                text = f"the internal topic {name} has {found} partitions instead of {count}"
+            elif partition_count != count:
+                text = f"the internal topic {name} has {partition_count} partitions instead of {count}"
                 _refuse(StreamsStatus.INCORRECTLY_PARTITIONED_TOPICS, text)
 
 

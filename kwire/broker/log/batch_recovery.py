@@ -73,7 +73,7 @@ def read_batches(read: Callable[[int], bytes], size: int) -> Iterator[RecordBatc
         size -= length
 
 
-def valid_prefix(found: Iterable[StoredBatch | LogDamage], last_segment: int = 0) -> Iterator[StoredBatch | LogDamage]:
+def valid_prefix(items: Iterable[StoredBatch | LogDamage], last_segment: int = 0) -> Iterator[StoredBatch | LogDamage]:
     """Yield the batches of a store up to the first invalid offset, and a final `LogDamage` if there are more.
 
     Offsets must increase. After a gap, as left by compaction, a batch is accepted only if the next batch is adjacent to
@@ -81,27 +81,27 @@ def valid_prefix(found: Iterable[StoredBatch | LogDamage], last_segment: int = 0
     accepted.
 
     Args:
-        found: the batches.
+        items: the batches.
         last_segment: the first offset of the last segment, which may be empty.
     """
     end: int | None = None
     doubted: StoredBatch | None = None
-    for one in found:
-        if isinstance(one, LogDamage):
-            yield _jump(doubted, end) if doubted else one
+    for item in items:
+        if isinstance(item, LogDamage):
+            yield _jump(doubted, end) if doubted else item
             return
-        base, last = one.batch.base_offset or 0, one.batch.last_offset
+        base, last = item.batch.base_offset or 0, item.batch.last_offset
         reached = doubted.batch.last_offset + 1 if doubted else end
-        least = max(reached or 0, one.segment_start or 0)
-        if not least <= base <= last <= HIGHEST_OFFSET:
-            yield _jump(doubted, end) if doubted else LogDamage(f"offset {base} where {least} is expected")
+        lowest = max(reached or 0, item.segment_start or 0)
+        if not lowest <= base <= last <= HIGHEST_OFFSET:
+            yield _jump(doubted, end) if doubted else LogDamage(f"offset {base} where {lowest} is expected")
             return
         if doubted:
             yield doubted
-        due = reached if one.segment_start is None else one.segment_start
-        end, doubted = reached, (one if due is not None and base != due else None)
+        due = reached if item.segment_start is None else item.segment_start
+        end, doubted = reached, (item if due is not None and base != due else None)
         if doubted is None:
-            yield one
+            yield item
             end = last + 1
     if doubted:
         yield doubted if doubted.batch.last_offset < last_segment else _jump(doubted, end)

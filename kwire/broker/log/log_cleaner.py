@@ -40,14 +40,14 @@ class LogCleaner:
             records: list[Record] = list(batch.tolerant_records())
         except KwireError:
             return batch.data  # the codec is not installed
-        kept = [] if _is_aborted(batch, self.aborted) else [one for one in records if self._stays(batch, one)]
+        kept = [] if _is_aborted(batch, self.aborted) else [record for record in records if self._stays(batch, record)]
         if kept and batch.is_transactional:
             self._with_data.add(batch.producer_id)
         is_last = self.last_of.get(batch.producer_id) == batch.base_offset
         if not kept and not is_last:
             return b""
         horizon = batch.delete_horizon
-        if horizon is None and any(one.value is None for one in kept):
+        if horizon is None and any(record.value is None for record in kept):
             horizon = self.now_ms + self.delete_retention_ms
         if len(kept) == len(records) and horizon == batch.delete_horizon:
             return batch.data
@@ -76,21 +76,22 @@ def latest_offsets(batches: Iterable[RecordBatch], aborted: Sequence[AbortedTxn]
     >>> latest_offsets(parse_records(data), [])
     {b'a': 2, b'b': 1}
     """
-    found: dict[bytes, int] = {}
+    offsets: dict[bytes, int] = {}
     for batch in batches:
         if batch.is_control or _is_aborted(batch, aborted):
             continue
         try:
-            found.update((record.key, record.offset) for record in batch.tolerant_records() if record.key is not None)
+            offsets.update((record.key, record.offset) for record in batch.tolerant_records() if record.key is not None)
         except KwireError:
             continue
-    return found
+    return offsets
 
 
 def _is_aborted(batch: RecordBatch, aborted: Sequence[AbortedTxn]) -> bool:
     base = batch.base_offset or 0
     return batch.is_transactional and any(
-        one.producer_id == batch.producer_id and one.first_offset <= base <= one.last_offset for one in aborted
+        transaction.producer_id == batch.producer_id and transaction.first_offset <= base <= transaction.last_offset
+        for transaction in aborted
     )
 
 

@@ -128,8 +128,8 @@ class ProducerStateManager:
 
     def epoch_of(self, producer_id: int) -> int:
         """Return the epoch of a producer; -1 if it is unknown."""
-        found = self._known.get(producer_id)
-        return -1 if found is None else found.epoch
+        producer = self._known.get(producer_id)
+        return -1 if producer is None else producer.epoch
 
     def known(self) -> dict[int, ProducerState]:
         """Return the producers by id."""
@@ -145,11 +145,15 @@ class ProducerStateManager:
 
     def aborted_between(self, first: int, end: int) -> list[AbortedTxn]:
         """Return the aborted transactions that have records from `first` to below `end`."""
-        return [one for one in self.aborted if one.last_offset >= first and one.first_offset < end]
+        return [
+            transaction
+            for transaction in self.aborted
+            if transaction.last_offset >= first and transaction.first_offset < end
+        ]
 
     def drop_before(self, offset: int) -> None:
         """Remove the aborted transactions that have no records left."""
-        self.aborted = [one for one in self.aborted if one.last_offset >= offset]
+        self.aborted = [transaction for transaction in self.aborted if transaction.last_offset >= offset]
 
 
 def _last(batch: RecordBatch) -> int:

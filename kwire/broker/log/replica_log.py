@@ -108,14 +108,14 @@ class ReplicaLog:
         self.cleaned_to: int = 0
         self.unflushed: int = 0
         self.flush_due_ms: int | None = None
-        for found in valid_prefix(self.store.batches(), self.store.last_segment()):
-            if isinstance(found, LogDamage):
-                self.damage = found.reason
+        for item in valid_prefix(self.store.batches(), self.store.last_segment()):
+            if isinstance(item, LogDamage):
+                self.damage = item.reason
                 return
-            self._look(found.batch.base_offset or 0, found.batch.partition_leader_epoch, found.segment_start)
-            if found.segment_start is not None or not self.segments:
-                self._begin_segment(found.batch.base_offset or 0)
-            self._note(found.batch, found.place)
+            self._look(item.batch.base_offset or 0, item.batch.partition_leader_epoch, item.segment_start)
+            if item.segment_start is not None or not self.segments:
+                self._begin_segment(item.batch.base_offset or 0)
+            self._note(item.batch, item.place)
         last = self.store.last_segment()
         if last > self.end:  # the last segment is empty: all earlier ones have expired
             self.start = self.end = last
@@ -153,9 +153,9 @@ class ReplicaLog:
         self.store.flush()
         self.unflushed, self.flush_due_ms = 0, None
 
-    def _note(self, batch: RecordBatch, place: Any) -> None:
+    def _note(self, batch: RecordBatch, location: Any) -> None:
         size = len(batch.data)
-        self.entries.append(_entry(batch, place))
+        self.entries.append(_entry(batch, location))
         if len(self.entries) == 1:
             self.start = max(self.start, batch.base_offset or 0)
         if not self._active_size:
@@ -170,21 +170,21 @@ class ReplicaLog:
         """The last stable offset, below which all transactions have ended."""
         return self.producers.stable_end(self.end)
 
-    def measure(self, offset: int, most: int, *, at_least_one: bool = True, end: int | None = None) -> int:
+    def measure(self, offset: int, size_limit: int, *, at_least_one: bool = True, end: int | None = None) -> int:
         """Return the number of bytes that `read` would return.
 
         Args:
             offset: the offset of the first record to read.
-            most: the maximum number of bytes.
+            size_limit: the maximum number of bytes.
             at_least_one: whether to include the first batch even if it is larger, so that the reader makes progress.
             end: the offset at which reading stops; None for the end of the log.
         """
         size = 0
-        for place in range(self._place(offset), len(self.entries)):
-            more = self.entries[place].size
-            if end is not None and self.entries[place].last_offset >= end:
+        for index in range(self._place(offset), len(self.entries)):
+            more = self.entries[index].size
+            if end is not None and self.entries[index].last_offset >= end:
                 break
-            if size + more > most and (size or not at_least_one):
+            if size + more > size_limit and (size or not at_least_one):
                 break
             size += more
         return size
@@ -204,12 +204,12 @@ class ReplicaLog:
 
     def end_of(self, offset: int, size: int) -> int:
         """Return the offset after the batches that `read` returns."""
-        place = self._place(offset)
+        index = self._place(offset)
         end = offset
-        while place < len(self.entries) and self.entries[place].size <= size:
-            size -= self.entries[place].size
-            end = self.entries[place].last_offset + 1
-            place += 1
+        while index < len(self.entries) and self.entries[index].size <= size:
+            size -= self.entries[index].size
+            end = self.entries[index].last_offset + 1
+            index += 1
         return end
 
     def _place(self, offset: int) -> int:
@@ -231,20 +231,20 @@ class ReplicaLog:
         return self._record_of(newest, newest.max_timestamp) if newest else (-1, -1, -1)
 
     def _record_of(self, entry: LogEntry, timestamp: int) -> tuple[int, int, int]:
-        found = entry.base_offset, entry.max_timestamp
+        stamped = entry.base_offset, entry.max_timestamp
         try:
             for batch in parse_records(self.store.read([entry.place])):
                 records = (record for record in batch.tolerant_records() if (record.timestamp or 0) >= timestamp)
-                found = next(((record.offset, record.timestamp or 0) for record in records), found)
+                stamped = next(((record.offset, record.timestamp or 0) for record in records), stamped)
         except KwireError:
             pass  # the codec is not installed: only the offset of the batch is known
-        return *found, entry.leader_epoch
+        return *stamped, entry.leader_epoch
 
     def like(self, other: ReplicaLog) -> int:
         """Return how many batches at the start of the log are identical to another log's, or precede its start."""
         count = self._place(other.start)
-        place = other._place(self.entries[count].base_offset) if count < len(self.entries) else 0
-        for entry, theirs in zip(self.entries[count:], other.entries[place:], strict=False):
+        index = other._place(self.entries[count].base_offset) if count < len(self.entries) else 0
+        for entry, theirs in zip(self.entries[count:], other.entries[index:], strict=False):
             if entry.identity != theirs.identity:
                 break
             count += 1
@@ -342,8 +342,8 @@ class ReplicaLog:
             if end <= self.stable_end and base >= self.start
         ]
         young = (
-            place
-            for place, (_, entries) in enumerate(closed)
+            index
+            for index, (_, entries) in enumerate(closed)
             if least_lag_ms and any(entry.max_timestamp > now_ms - least_lag_ms for entry in entries)
         )
         closed = closed[: next(young, None)]
@@ -361,7 +361,7 @@ class ReplicaLog:
         self.segments = [
             base
             for base, following in pairwise([*self.segments, self.end + 1])
-            if base >= end or any(base <= one < following for one in bases)
+            if base >= end or any(base <= offset < following for offset in bases)
         ]
         self.cleaned_to = end
 
@@ -370,11 +370,11 @@ class ReplicaLog:
 
     def _last_batches(self) -> dict[int, int]:
         """Return the base offset of the last batch of each producer whose last batch is in a closed segment."""
-        found: dict[int, int] = {}
+        offsets: dict[int, int] = {}
         for batch in self._batches(self.entries):
             if batch.producer_id >= 0:
-                found[batch.producer_id] = batch.base_offset or 0
-        return found
+                offsets[batch.producer_id] = batch.base_offset or 0
+        return offsets
 
     def _compact(self, cleaner: LogCleaner, base: int, entries: list[LogEntry]) -> list[LogEntry]:
         """Rewrite a segment if any of its records are removed."""
@@ -382,18 +382,18 @@ class ReplicaLog:
         cleaned = [cleaner.clean(batch) for batch in batches]
         if all(data == batch.data for data, batch in zip(cleaned, batches, strict=True)):
             return entries
-        left = [one for data in cleaned if data for one in parse_records(data)]
-        places = self.store.rewrite(base, [one.data for one in left])
-        return [_entry(one, place) for one, place in zip(left, places, strict=True)]
+        left = [cleaned_batch for data in cleaned if data for cleaned_batch in parse_records(data)]
+        places = self.store.rewrite(base, [cleaned_batch.data for cleaned_batch in left])
+        return [_entry(cleaned_batch, location) for cleaned_batch, location in zip(left, places, strict=True)]
 
     def end_of_epoch(self, epoch: int) -> tuple[int, int]:
         """Return the highest leader epoch, up to `epoch`, that has batches, and their end offset; -1 for both if there
         is none."""
-        place = bisect_right(self.entries, epoch, key=lambda entry: entry.leader_epoch)
-        if not place:
+        index = bisect_right(self.entries, epoch, key=lambda entry: entry.leader_epoch)
+        if not index:
             return epoch, self.start
-        end = self.entries[place].base_offset if place < len(self.entries) else self.end
-        return self.entries[place - 1].leader_epoch, end
+        end = self.entries[index].base_offset if index < len(self.entries) else self.end
+        return self.entries[index - 1].leader_epoch, end
 
     def drop(self, retention_bytes: int) -> None:
         """Delete the oldest batches, except the last one, until at most `retention_bytes` bytes remain."""
@@ -407,7 +407,7 @@ class ReplicaLog:
             self._begin_at(self.entries[0].base_offset)
 
 
-def _entry(batch: RecordBatch, place: Any) -> LogEntry:
+def _entry(batch: RecordBatch, location: Any) -> LogEntry:
     return LogEntry(
         batch.base_offset or 0,
         batch.last_offset,
@@ -415,5 +415,5 @@ def _entry(batch: RecordBatch, place: Any) -> LogEntry:
         batch.partition_leader_epoch,
         batch.crc,
         len(batch.data),
-        place,
+        location,
     )

@@ -145,4 +145,4 @@ def denial(
 
 def operations(allows: Allows, kind: int, name: str) -> int:
     """Return the operations that the principal may perform on a resource, as a bit field (KIP-430)."""
-    return sum(1 << one for one in OPERATIONS[kind] if allows(one, kind, name))
+    return sum(1 << operation for operation in OPERATIONS[kind] if allows(operation, kind, name))

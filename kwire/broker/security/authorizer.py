@@ -35,8 +35,8 @@ class Authorizer:
         if principal in self.super_users:
             return True
         covering = [acl for acl in self.acls if acl.covers(resource_type, name)]
-        found = {acl.permission for acl in covering if acl.concerns(principal, host, operation)}
-        return DENY not in found and (ALLOW in found or (self.is_open and not covering))
+        permissions = {acl.permission for acl in covering if acl.concerns(principal, host, operation)}
+        return DENY not in permissions and (ALLOW in permissions or (self.is_open and not covering))
 
     def allows_any(self, principal: str, host: str, operation: int, resource_type: int) -> bool:
         """Return whether a principal may perform an operation on at least one resource of a type, existing or not."""
@@ -58,6 +58,7 @@ class Authorizer:
 def _is_dominated(acl: AclBinding, denied: Collection[AclBinding]) -> bool:
     """Return whether the denials cover everything that an ACL allows."""
     return any(
-        one.covers(acl.resource_type, acl.resource_name) and (one.pattern_type == PREFIXED or one[:3] == acl[:3])
-        for one in denied
+        denial.covers(acl.resource_type, acl.resource_name)
+        and (denial.pattern_type == PREFIXED or denial[:3] == acl[:3])
+        for denial in denied
     )

@@ -46,8 +46,8 @@ MOST_MEMBERS = 100  # of groups, on one connection
 
 def _end_of(transport: asyncio.Transport, name: str) -> str:
     """Return an endpoint of a connection as text."""
-    found = transport.get_extra_info(name) or ("", 0)
-    return str(Address(str(found[0]), found[1]))
+    address = transport.get_extra_info(name) or ("", 0)
+    return str(Address(str(address[0]), address[1]))
 
 
 async def _make_response(rule: FaultRule, *values: Any) -> Any:

@@ -249,14 +249,14 @@ class Control:
 
     def partition(self, topic: str, partition: int) -> dict[str, Any]:
         """Return leader, replicas, ISR and offsets of a partition."""
-        found = self._partition(topic, partition)
-        log = found.replicas[found.leader].log if found.leader >= 0 else None
+        state = self._partition(topic, partition)
+        log = state.replicas[state.leader].log if state.leader >= 0 else None
         return {
-            "leader": found.leader,
-            "leader_epoch": found.leader_epoch,
-            "replicas": list(found.replicas),
-            "isr": list(found.isr),
-            "offline": list(found.offline),
+            "leader": state.leader,
+            "leader_epoch": state.leader_epoch,
+            "replicas": list(state.replicas),
+            "isr": list(state.isr),
+            "offline": list(state.offline),
             "start": log.start if log is not None else -1,
             "end": log.end if log is not None else -1,
         }
@@ -271,7 +271,7 @@ class Control:
 
     def log_dirs(self, broker: int) -> list[str]:
         """Return the paths of the log directories of a broker."""
-        return [one.path for one in self._node(broker).log_dirs]
+        return [log_dir.path for log_dir in self._node(broker).log_dirs]
 
     def fail_log_dir(self, broker: int, log_dir: int | str) -> None:
         """Make a log directory fail as if its disk had failed (KIP-112)."""
@@ -283,8 +283,8 @@ class Control:
 
     def heal_log_dir(self, broker: int, log_dir: int | str) -> None:
         """Repair a log directory; its replicas catch up. In Kafka this requires a restart of the broker."""
-        found = self._log_dir(broker, log_dir)
-        self._cluster.heal(found)
+        failed = self._log_dir(broker, log_dir)
+        self._cluster.heal(failed)
         self.serving.settle()
 
     def _log_dir(self, broker: int, which: int | str) -> LogDir:
@@ -304,18 +304,18 @@ class Control:
 
     def group_state(self, group: str) -> str:
         """Return the state of a group by Kafka's name; `Dead` if the group does not exist."""
-        found = self._cluster.groups.find(group)
-        return NO_GROUP if found is None else str(found.state.value)
+        known_group = self._cluster.groups.find(group)
+        return NO_GROUP if known_group is None else str(known_group.state.value)
 
     def coordinator(self, group: str) -> int:
         """Return the id of the broker that coordinates a group; -1 if no broker does."""
-        found = coordinator_of(group, self._cluster.controller)
-        return -1 if found is None else found
+        node_id = coordinator_of(group, self._cluster.controller)
+        return -1 if node_id is None else node_id
 
     def committed(self, group: str, topic: str, partition: int) -> int:
         """Return the offset that a group has committed for a partition; -1 if it has committed none."""
-        found, of = self._cluster.groups.find(group), self._cluster.controller.known(topic)
-        commit = found.commits.get(topic, partition, of.topic_id) if found is not None else None
+        known_group, of = self._cluster.groups.find(group), self._cluster.controller.known(topic)
+        commit = known_group.commits.get(topic, partition, of.topic_id) if known_group is not None else None
         return -1 if commit is None else commit.offset
 
     def disturbances(self) -> list[str]:
@@ -331,14 +331,14 @@ class Control:
     def produce(self, topic: str, records: list[dict[str, Any]], partition: int = 0) -> int:
         """Append records, each with `key`, `value`, `headers` and `timestamp`, as bytes; returns the first offset."""
         rows = [
-            Record(place, row.get("timestamp", self.serving.wall_ms()), row.get("key"), row.get("value"), _headers(row))
-            for place, row in enumerate(records)
+            Record(index, row.get("timestamp", self.serving.wall_ms()), row.get("key"), row.get("value"), _headers(row))
+            for index, row in enumerate(records)
         ]
-        found = self._partition(topic, partition)
+        state = self._partition(topic, partition)
         part = messages.ProduceRequest.PartitionProduceData(index=partition, records=build_batch(rows))
         row = messages.ProduceRequest.TopicProduceData(name=topic, partition_data=(part,))
         request = messages.ProduceRequest(acks=-1, timeout_ms=0, topic_data=(row,))
-        answer = self._cluster.answer(found.leader, request, 9, now=self.serving.now())
+        answer = self._cluster.answer(state.leader, request, 9, now=self.serving.now())
         self.serving.settle()
         outcome = answer.responses[0].partition_responses[0]
         if outcome.error_code:
@@ -409,11 +409,11 @@ def choose_results(
     if direction not in DIRECTIONS:
         raise ValueError(f"direction is {direction!r}; write 'request' or 'response'")
     return [
-        one
-        for one in results
-        if api in (None, getattr(one, "api_name", None))
-        and client in (None, one.client.client_id)
-        and isinstance(one, DIRECTIONS[direction])
+        result
+        for result in results
+        if api in (None, getattr(result, "api_name", None))
+        and client in (None, result.client.client_id)
+        and isinstance(result, DIRECTIONS[direction])
     ]
 
 

@@ -41,10 +41,10 @@ class ControlClient:
             raise ValueError("a function cannot go to another process; use a cluster without process=True")
         if operation == "frames":
             return _read_frames(self._ask("capture", {}), **arguments)
-        found = self._ask(operation, arguments)
+        result = self._ask(operation, arguments)
         if operation == "records":
-            return [parse_record(row) for row in found]
-        return found
+            return [parse_record(row) for row in result]
+        return result
 
     def _ask(self, operation: str, arguments: Mapping[str, Any]) -> Any:
         from http.client import HTTPConnection  # here: serve starts sooner
@@ -54,10 +54,10 @@ class ControlClient:
         with closing(connection), call_errors(self._address, "cannot control the cluster", "does it run?"):
             connection.request("POST", f"/{operation}", body, self._headers)
             answer = connection.getresponse().read()
-        found = json.loads(answer)
-        if "error" in found:
-            raise ValueError(found["error"])
-        result = found["result"]
+        reply = json.loads(answer)
+        if "error" in reply:
+            raise ValueError(reply["error"])
+        result = reply["result"]
         return parse_bytes(result) if operation == "capture" else result
 
 

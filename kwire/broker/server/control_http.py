@@ -153,11 +153,11 @@ def operations() -> str:
     ]
     for name in sorted(OPERATIONS):
         method = getattr(Control, name)
-        names = [str(one.replace(annotation=inspect.Parameter.empty)) for one in _arguments(method)]
+        names = [str(parameter.replace(annotation=inspect.Parameter.empty)) for parameter in _arguments(method)]
         about = (method.__doc__ or "").split("\n")[0]
         lines.append(f"{name}({', '.join(names)})\n    {about}")
     return "\n".join(lines) + "\n"
 
 
 def _arguments(method: Any) -> list[inspect.Parameter]:
-    return [one for one in inspect.signature(method).parameters.values() if one.name != "self"]
+    return [parameter for parameter in inspect.signature(method).parameters.values() if parameter.name != "self"]

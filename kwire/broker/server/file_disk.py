@@ -91,10 +91,10 @@ class FileDisk:
         """Return the topic id that Kafka wrote into a partition's folder; None if there is none."""
         text = _property(Path(self.path) / f"{topic}-{index}" / "partition.metadata", "topic_id")
         try:
-            found = urlsafe_b64decode(f"{text}==")
+            decoded = urlsafe_b64decode(f"{text}==")
         except ValueError:
             return None
-        return found if len(found) == 16 else None
+        return decoded if len(decoded) == 16 else None
 
     def set_aside(self, topic: str, index: int) -> None:
         """Rename the folder of a partition as Kafka renames stray partitions."""
@@ -197,8 +197,8 @@ def _property(path: Path, name: str) -> str:
         lines = path.read_text("utf-8", "replace")[:_MOST_PROPERTIES].splitlines()
     except FileNotFoundError:
         return ""
-    found = (re.fullmatch(rf"{re.escape(name)}\s*[=:]\s*(.*?)\s*", line) for line in lines)
-    return next((match[1] for match in found if match), "")
+    matches = (re.fullmatch(rf"{re.escape(name)}\s*[=:]\s*(.*?)\s*", line) for line in lines)
+    return next((match[1] for match in matches if match), "")
 
 
 @contextmanager

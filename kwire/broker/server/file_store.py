@@ -47,9 +47,9 @@ class FileStore:
         if self._active < 0 or self._size + len(data) > self.segment_bytes:
             self._active, self._size, self._is_new = base_offset, 0, True
         self._write(data)
-        place = self._active, self._size, len(data)
+        location = self._active, self._size, len(data)
         self._size += len(data)
-        return place
+        return location
 
     def _write(self, data: bytes) -> None:
         """Write at the end of the log, over any bytes that an earlier failure left there."""
@@ -90,20 +90,20 @@ class FileStore:
             yield LogDamage("no segment is there")
         for start in starts:
             self._active, self._size = start, 0
-            for one in self._segment(self._file(start)):
-                yield one
-                if isinstance(one, LogDamage):
+            for item in self._segment(self._file(start)):
+                yield item
+                if isinstance(item, LogDamage):
                     return
 
     def _segment(self, path: Path) -> Iterator[StoredBatch | LogDamage]:
         try:
             with path.open("rb") as stream:
-                for one in read_batches(stream.read, path.stat().st_size):
-                    if isinstance(one, LogDamage):
-                        yield one
+                for item in read_batches(stream.read, path.stat().st_size):
+                    if isinstance(item, LogDamage):
+                        yield item
                         return
-                    size = len(one.data)
-                    yield StoredBatch(one, (self._active, self._size, size), None if self._size else self._active)
+                    size = len(item.data)
+                    yield StoredBatch(item, (self._active, self._size, size), None if self._size else self._active)
                     self._size += size
         except OldFormat:
             raise OSError(EINVAL, "only record batches of magic 2 are served", str(path)) from None
@@ -200,18 +200,18 @@ class ReadOnlyStore(FileStore):
 
     def read(self, places: Sequence[Any]) -> bytes:
         """Read batches, from files and from memory."""
-        groups = groupby(places, key=lambda place: isinstance(place, bytes))
+        groups = groupby(places, key=lambda location: isinstance(location, bytes))
         return b"".join(
-            b"".join(found) if is_memory else super(ReadOnlyStore, self).read([*found]) for is_memory, found in groups
+            b"".join(group) if is_memory else super(ReadOnlyStore, self).read([*group]) for is_memory, group in groups
         )
 
     def batches(self) -> Iterator[StoredBatch | LogDamage]:
         """Yield the stored batches, up to where the log was truncated."""
         if self._is_truncated and self._left is None:
             return
-        for one in super().batches() if self.folder.is_dir() else ():
-            yield one
-            if self._is_truncated and isinstance(one, StoredBatch) and one.place == self._left:
+        for item in super().batches() if self.folder.is_dir() else ():
+            yield item
+            if self._is_truncated and isinstance(item, StoredBatch) and item.place == self._left:
                 return
 
     def truncate(self, last: Any | None) -> None:

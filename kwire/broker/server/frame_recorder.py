@@ -18,7 +18,7 @@ class FrameRecorder:
     """Keeps the newest frames.
 
     Args:
-        most: how many bytes are kept; 0 keeps no frames.
+        limit: how many bytes are kept; 0 keeps no frames.
 
     Attributes:
         is_on: whether frames are kept.
@@ -26,16 +26,16 @@ class FrameRecorder:
         left_out: how many frames were discarded to make room for newer frames.
         added: how many frames there were, those that are discarded or forgotten included.
 
-    >>> recorder = FrameRecorder(most=20)
+    >>> recorder = FrameRecorder(limit=20)
     >>> for number in range(3):
     ...     recorder.add(bytes(8), Source(frame=number))
     >>> [frame.source.frame for frame in recorder.frames()], recorder.left_out
     ([1, 2], 1)
     """
 
-    def __init__(self, most: int = MOST_RECORDED) -> None:
-        self.most: int = most
-        self.is_on: bool = most > 0
+    def __init__(self, limit: int = MOST_RECORDED) -> None:
+        self.most: int = limit
+        self.is_on: bool = limit > 0
         self.has_secrets: bool = False
         self.left_out: int = 0
         self.added: int = 0

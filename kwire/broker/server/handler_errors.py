@@ -50,9 +50,9 @@ class HandlerFailures:
 
     def take(self) -> Exception | None:
         """Return the first exception, and forget all."""
-        found = self.errors[0] if self.errors else None
+        first = self.errors[0] if self.errors else None
         self.errors.clear()
-        return found
+        return first
 
 
 def _where(error: Exception) -> str:

@@ -70,10 +70,10 @@ class MetricsServer:
         from prometheus_client.core import GaugeMetricFamily
 
         counts = asyncio.run_coroutine_threadsafe(self._count(), self._loop).result(COUNT_PATIENCE)
-        for place, (name, about) in enumerate((REPLICAS, DIRECTORIES)):
+        for index, (name, about) in enumerate((REPLICAS, DIRECTORIES)):
             family = GaugeMetricFamily(name, about, labels=["broker"])
-            for node_id, found in sorted(counts.items()):
-                family.add_metric([str(node_id)], found[place])
+            for node_id, node_counts in sorted(counts.items()):
+                family.add_metric([str(node_id)], node_counts[index])
             yield family
 
     async def _count(self) -> dict[int, tuple[int, int]]:

@@ -35,8 +35,8 @@ def check_arguments(operation: Callable[..., Any], arguments: Mapping[str, Any])
     TypeError: seconds is a number, not '3'
     """
     for name, types in _scalars(getattr(operation, "__func__", operation)).items():
-        if name in arguments and not any(_is(arguments[name], one) for one in types):
-            kinds = " or ".join(_KINDS[one][1] for one in types)
+        if name in arguments and not any(_is(arguments[name], kind) for kind in types):
+            kinds = " or ".join(_KINDS[kind][1] for kind in types)
             raise TypeError(f"{name} is {kinds}, not {excerpt(arguments[name])}")
 
 
@@ -50,4 +50,4 @@ def _scalars(function: Callable[..., Any]) -> dict[str, tuple[type, ...]]:
     """Return the types of each argument of which all are in `_KINDS`."""
     hints = {name: hint for name, hint in get_type_hints(function).items() if name != "return"}
     types = {name: get_args(hint) if get_origin(hint) is UnionType else (hint,) for name, hint in hints.items()}
-    return {name: found for name, found in types.items() if all(one in _KINDS for one in found)}
+    return {name: kinds for name, kinds in types.items() if all(kind in _KINDS for kind in kinds)}

@@ -204,11 +204,11 @@ class ServerState:
         while self.cluster.notes:
             self.note(self.cluster.notes.pop(0))
         for node_id, node in self.cluster.controller.nodes.items():
-            for place, log_dir in enumerate(node.log_dirs):
+            for index, log_dir in enumerate(node.log_dirs):
                 if not log_dir.is_offline:
-                    self._noted.discard((node_id, place))
-                elif (node_id, place) not in self._noted:
-                    self._noted.add((node_id, place))
+                    self._noted.discard((node_id, index))
+                elif (node_id, index) not in self._noted:
+                    self._noted.add((node_id, index))
                     why_so = f": {log_dir.problem}" if log_dir.problem else ""
                     log_dir.problem = ""
                     self.note(f"broker {node_id}: log directory {log_dir.path} has failed{why_so}")
@@ -238,7 +238,9 @@ class ServerState:
     def reset(self, node_id: int | None = None, client_id: str | None = None) -> int:
         """Reset the connections to a broker or of a client id, and return their number."""
         chosen = [
-            one for one in self._clients if node_id in (None, one.node.node_id) and client_id in (None, one.client_id)
+            candidate
+            for candidate in self._clients
+            if node_id in (None, candidate.node.node_id) and client_id in (None, candidate.client_id)
         ]
         for client in chosen:
             client.transport.abort()
@@ -261,10 +263,10 @@ class ServerState:
 
     def has_too_many(self, client: ConnectedClient) -> bool:
         """Return whether a new connection is one too many of its address (max.connections.per.ip)."""
-        most = self.cluster.settings.max_connections_per_ip
-        if most >= NO_LIMIT:
+        limit = self.cluster.settings.max_connections_per_ip
+        if limit >= NO_LIMIT:
             return False
-        return sum(one.host == client.host and one.node is client.node for one in self._clients) > most
+        return sum(other.host == client.host and other.node is client.node for other in self._clients) > limit
 
     def remove(self, client: ConnectedClient) -> None:
         """Remove a closed connection and its state, unless the broker is stopped."""

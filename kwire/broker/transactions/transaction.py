@@ -81,7 +81,7 @@ class Transaction:
         indexes: dict[str, list[int]] = {}
         for topic, index in self.partitions:
             indexes.setdefault(topic, []).append(index)
-        rows = tuple(part(topic=topic, partition_ids=tuple(found)) for topic, found in indexes.items())
+        rows = tuple(part(topic=topic, partition_ids=tuple(partitions)) for topic, partitions in indexes.items())
         producer = self.marker if self.state in PREPARED else (self.producer_id, self.producer_epoch)
         value = messages.TransactionLogValue(
             producer_id=producer[0],

@@ -150,12 +150,12 @@ class TransactionCoordinator:
         if transaction.state in PREPARED:
             return ErrorCode.CONCURRENT_TRANSACTIONS
         state = TransactionState.EMPTY
-        code = self._change(transaction, self._bumped(transaction), timeout_ms=timeout_ms, state=state)
+        code = self._change(transaction, self._next_epochs(transaction), timeout_ms=timeout_ms, state=state)
         if code == ErrorCode.NONE:
             self._known[transaction.transactional_id] = transaction
         return code or transaction
 
-    def _bumped(self, transaction: Transaction) -> ProducerEpochs:
+    def _next_epochs(self, transaction: Transaction) -> ProducerEpochs:
         """Return the next epoch of a producer, or a new id after the last epoch."""
         # Kafka: TransactionMetadata.prepareIncrementProducerEpoch, prepareProducerIdRotation
         if transaction.producer_id == NO_PRODUCER_ID or transaction.producer_epoch >= HIGHEST_EPOCH:
@@ -236,7 +236,7 @@ class TransactionCoordinator:
         Returns an error code; if the log cannot be written, nothing has changed."""
         code = self._change(
             transaction,
-            self._bumped(transaction) if bumps_epoch else transaction.epochs,
+            self._next_epochs(transaction) if bumps_epoch else transaction.epochs,
             marker=(transaction.producer_id, transaction.producer_epoch + bumps_epoch),
             state=TransactionState.PREPARE_COMMIT if is_commit else TransactionState.PREPARE_ABORT,
             **changes,

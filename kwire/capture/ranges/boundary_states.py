@@ -22,7 +22,7 @@ class _StatePickler(pickle.Pickler):
     def __init__(self, file: BytesIO, apis: Apis, shared: Sequence[Any]) -> None:
         super().__init__(file, pickle.HIGHEST_PROTOCOL)
         self._apis = apis
-        self._numbers = {id(one): number for number, one in enumerate(shared)}
+        self._numbers = {id(value): number for number, value in enumerate(shared)}
 
     def persistent_id(self, value: Any) -> int | None:
         return self._numbers.get(id(value))

@@ -139,8 +139,8 @@ def _frames_of_lines(lines: Iterable[bytes], file: str, catalog: Catalog, notes:
             frames = list(_convert_line(line.decode("utf-8-sig", "replace"), file, number, catalog, notes))
         except KwireError as error:
             notes.refuse(error, file, number)
-            found = f"line {number}: {getattr(error, 'problem', '') if isinstance(error, DumpError) else error}"
-            frames = [Frame(b"", fault=OddLine(found=found))]
+            problem = f"line {number}: {getattr(error, 'problem', '') if isinstance(error, DumpError) else error}"
+            frames = [Frame(b"", fault=OddLine(found=problem))]
         for frame in frames:
             yield replace(frame, source=replace(frame.source, file=file, frame=count, offset=None))
             count += 1
@@ -240,8 +240,8 @@ def _convert_broker(
     if members.get("isForwarded") or (members.get("more") or {}).get("isForwarded"):
         notes.remarks["requests came inside an Envelope, which is not in the log"] += 1
     request = _fill_records(need_member(members, "request", dict), notes)
-    asked = replace(source, time=completed.asked_at)
-    frame = _encode_request(catalog, key, version, request, correlation, header.get("clientId"), asked)
+    received = replace(source, time=completed.asked_at)
+    frame = _encode_request(catalog, key, version, request, correlation, header.get("clientId"), received)
     answer = members.get("response")
     if isinstance(answer, dict):
         yield frame

@@ -61,7 +61,7 @@ class StructText:
             return self._produce(*produce.groups())
         members = self._struct(struct)
         if self._at != len(self._text):
-            raise self._unexpected("the end of the body")
+            raise self._make_error("the end of the body")
         return members
 
     def _produce(self, acks: str, timeout: str, sizes: str) -> dict[str, Any]:
@@ -86,7 +86,7 @@ class StructText:
         self._members(fields, members)
         missing = next(fields, None)
         if missing is not None:
-            raise self._unexpected(f"field {missing.name}")
+            raise self._make_error(f"field {missing.name}")
         return members
 
     def _fields(self, struct: StructSpec) -> Iterator[FieldSpec]:
@@ -102,14 +102,14 @@ class StructText:
                 self._skip(",")
             name = _NAME.match(self._text, self._at)
             if name is None:
-                raise self._unexpected("a field")
+                raise self._make_error("a field")
             self._at = name.end()
             if name[1] == "_tagged_fields":
                 self._skip_braces()
                 continue
             field = next(fields, None)
             if field is None:
-                raise self._unexpected("no further field")
+                raise self._make_error("no further field")
             if field.struct is None and self._text.startswith("{", self._at):
                 self._members(chain([field], fields), members)
             else:
@@ -147,7 +147,7 @@ class StructText:
     def _string(self, end_of_string: Any) -> str:
         end = end_of_string.search(self._text, self._at)
         if end is None:
-            raise self._unexpected("the end of a string")
+            raise self._make_error("the end of a string")
         value = self._text[self._at : end.start()]
         self._at = end.start()
         return value
@@ -155,7 +155,7 @@ class StructText:
     def _number(self, kind: str) -> Any:
         word = _WORD.match(self._text, self._at)
         if word is None or (kind == "bool" and word[0] not in _BOOLEANS):
-            raise self._unexpected(f"a value of {kind}")
+            raise self._make_error(f"a value of {kind}")
         self._at = word.end()
         if kind == "bool":
             return _BOOLEANS[word[0]]
@@ -168,7 +168,7 @@ class StructText:
             return None
         match = _BUFFER.match(self._text, self._at)
         if match is None:
-            raise self._unexpected("a buffer")
+            raise self._make_error("a buffer")
         self._at = match.end()
         position, limit, size = match.groups()
         self.left_out += int(size or 0) + int(limit or 0) - int(position or 0)
@@ -180,7 +180,7 @@ class StructText:
 
     def _take(self, character: str) -> None:
         if not self._skip(character):
-            raise self._unexpected(repr(character))
+            raise self._make_error(repr(character))
 
     def _skip(self, character: str) -> bool:
         is_here = self._text.startswith(character, self._at)
@@ -195,9 +195,9 @@ class StructText:
             self._at += 1
             if not depth:
                 return
-        raise self._unexpected("'}'")
+        raise self._make_error("'}'")
 
-    def _unexpected(self, need: str) -> WrongType:
+    def _make_error(self, need: str) -> WrongType:
         return WrongType(need=need, found=repr(self._text[self._at : self._at + 30]))
 
 

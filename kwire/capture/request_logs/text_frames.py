@@ -33,8 +33,8 @@ def text_frames(line: TextLine, catalog: Catalog) -> tuple[list[Frame], int]:
             continue
         spec = catalog.find(key, kind, line.version)
         if spec is None:
-            found = f"{kind} of api key {key} version {line.version}"
-            raise WrongType(need="a known api key and version", found=found)
+            message = f"{kind} of api key {key} version {line.version}"
+            raise WrongType(need="a known api key and version", found=message)
         frame, size = _build_frame(spec, line, text, catalog)
         frames.append(frame)
         left_out += size

@@ -20,7 +20,7 @@ class ConnectionTrouble:
 
     def __init__(self, round_trip: int | None, incidents: Iterable[TcpIncident]) -> None:
         self.round_trip: int | None = round_trip
-        self._incidents = [one for one in incidents if one.kind in (RETRANSMISSION, ZERO_WINDOW)]
+        self._incidents = [incident for incident in incidents if incident.kind in (RETRANSMISSION, ZERO_WINDOW)]
 
     def overlap(self, begin: int, end: int) -> tuple[int, int]:
         """Return the number of retransmissions, and the nanoseconds of zero windows, between two times.
@@ -47,12 +47,12 @@ def trouble_in(packets: Iterable[Packet]) -> dict[tuple[str, str], ConnectionTro
     """Return what the packets of a capture show, by both endpoints of a connection, in either order."""
     observer = TcpObserver()
     observer.read(packets)
-    found: dict[tuple[str, str], ConnectionTrouble] = {}
+    by_ends: dict[tuple[str, str], ConnectionTrouble] = {}
     for connection in observer.connections:
         trouble = ConnectionTrouble(connection.round_trip, connection.incidents)
-        known = found.get(connection.ends)
+        known = by_ends.get(connection.ends)
         if known is not None:
             known.join(trouble)
             continue
-        found[connection.ends] = found[connection.ends[::-1]] = trouble
-    return found
+        by_ends[connection.ends] = by_ends[connection.ends[::-1]] = trouble
+    return by_ends

@@ -66,7 +66,7 @@ class Question:
     def topics(self) -> dict[str, dict[int, list[str | None]]]:
         """The topics, each partition with the racks of its replicas."""
         return {
-            topic: {number: [one.rack for one in replicas] for number, replicas in enumerate(partitions)}
+            topic: {number: [replica.rack for replica in replicas] for number, replicas in enumerate(partitions)}
             for topic, partitions in self.snapshot.topics.items()
         }
 
@@ -112,7 +112,7 @@ def _of_description(text: bytes, file: str) -> Question:
     except (msgspec.DecodeError, ValueError) as error:
         hint = "kwire assign --help has an example"
         raise DumpError(f"it does not describe a group: {error}", file=file, hint=hint) from None
-    twice = {one.id for one in given.members if sum(other.id == one.id for other in given.members) > 1}
+    twice = {member.id for member in given.members if sum(other.id == member.id for other in given.members) > 1}
     if twice or not members:
         problem = f"members occur twice: {', '.join(sorted(twice))}" if twice else "there are no members"
         raise DumpError(problem, file=file, hint="each member has an id of its own")

@@ -27,7 +27,7 @@ def ids_in(text: str | None, option: str) -> list[int]:
 def replacements_in(options: argparse.Namespace) -> dict[int, int]:
     """Parse --replace; return the new broker of each old one. Raises UsageError."""
     pairs = [word.partition("=")[::2] for word in options.replace.split(",")] if options.replace else []
-    if not all(re.fullmatch("[0-9]{1,10}", one.strip()) for pair in pairs for one in pair):
+    if not all(re.fullmatch("[0-9]{1,10}", text.strip()) for pair in pairs for text in pair):
         raise UsageError(f"--replace {options.replace}: write OLD=NEW, such as 3=7, separated by commas")
     return {int(old): int(new) for old, new in pairs}
 

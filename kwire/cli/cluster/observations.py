@@ -130,7 +130,7 @@ def found_in(
 def znodes_in(options: argparse.Namespace) -> tuple[argparse.Namespace | None, list[NumberedObservation]]:
     """Read the files of znodes; return the options with the other files, or None if there are none, and the znodes."""
     given = [file for file, _ in files_of(options.files, options.recursive)]
-    of_znodes = {file: found for file in given if file != "-" and (found := read_znodes(file)) is not None}
+    of_znodes = {file: tree for file in given if file != "-" and (tree := read_znodes(file)) is not None}
     observations: list[NumberedObservation] = []
     for file, znodes in of_znodes.items():
         remark(f"{file}: read as znodes")

@@ -72,7 +72,7 @@ def log_dirs_in(value: Any, file: str) -> dict[int, dict[str, LogDir]]:
     log_dirs: dict[int, dict[str, LogDir]] = {}
     try:
         for row in rows or ():
-            sizes = {(held["topic"], held["partition"]): held["bytes"] for held in row["replicas"]}
+            sizes = {(replica["topic"], replica["partition"]): replica["bytes"] for replica in row["replicas"]}
             log_dir = LogDir(row["path"], row["errorCode"], row["totalBytes"], row["usableBytes"], sizes)
             if not all(is_id(size) or size > 0 for size in (row["broker"], *sizes.values())):
                 raise TypeError

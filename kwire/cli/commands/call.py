@@ -87,7 +87,7 @@ def run(options: argparse.Namespace) -> int:
         raise UsageError(f"the following arguments are required: {missing}")
     if options.offline:
         return _offline(options)
-    name, version = _named(options)
+    name, version = _parse_api(options)
     where = address(options.address)
     with BrokerConnection(
         where,
@@ -113,7 +113,7 @@ def run(options: argparse.Namespace) -> int:
 def _offline(options: argparse.Namespace) -> int:
     """Print the bytes of the request without sending it."""
     security_of(options, is_live=False)
-    name, version = _named(options)
+    name, version = _parse_api(options)
     catalog = catalog_of(options)
     codec = codec_in(catalog, name, catalog.spec(name).versions.last if version is None else version)
     message = message_of(codec, options.members, _body(options))
@@ -122,7 +122,7 @@ def _offline(options: argparse.Namespace) -> int:
     return 0
 
 
-def _named(options: argparse.Namespace) -> tuple[str, int | None]:
+def _parse_api(options: argparse.Namespace) -> tuple[str, int | None]:
     """Return the api and version of `Api`, `Api:12`, `ApiRequest` or `ApiRequest:12`."""
     catalog = catalog_of(options)
     word, version = name_and_version(options.api)
@@ -130,10 +130,10 @@ def _named(options: argparse.Namespace) -> tuple[str, int | None]:
         names = catalog.named(word, version)
     except UnknownMessage:
         names = []
-    found = [name for name in names if catalog.spec(name).type == "request"]
-    if not found:
+    requests = [name for name in names if catalog.spec(name).type == "request"]
+    if not requests:
         raise UnknownMessage("api", word, catalog.apis())
-    return found[0], version
+    return requests[0], version
 
 
 def _newest(options: argparse.Namespace, broker: BrokerConnection, name: str) -> int:

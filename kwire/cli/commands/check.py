@@ -156,10 +156,10 @@ def _difference(result: Result, options: argparse.Namespace) -> dict[str, Any] |
         return None
     pairs = enumerate(zip(data, again, strict=False))
     start = 0 if result.frame.bare else 4  # a different size follows from the other difference
-    byte = next((at for at, (one, other) in pairs if at >= start and one != other), min(len(data), len(again)))
+    byte = next((at for at, (side, other) in pairs if at >= start and side != other), min(len(data), len(again)))
     span = next((span for span in result.spans if span.start <= byte < span.stop), None)
     faults = "; ".join(str(fault) for fault in safe.faults)
-    words = [one[byte : byte + 8].hex(" ") if safe is result else str(Hidden(one[byte:])) for one in (data, again)]
+    words = [side[byte : byte + 8].hex(" ") if safe is result else str(Hidden(side[byte:])) for side in (data, again)]
     return {
         **common,
         "byte": byte,
@@ -170,13 +170,13 @@ def _difference(result: Result, options: argparse.Namespace) -> dict[str, Any] |
     }
 
 
-def _lines(found: dict[str, Any]) -> Iterator[str]:
-    yield f"{found['file']}: {found['what']}"
-    if found.get("byte") is not None:
-        yield f"  byte {found['byte']:#x} ({found['byte']}), field {found['field'] or 'after the last'}"
-    if "was" in found:
-        yield f"  in the dump: {found['was'] or 'nothing'}; encoded again: {found['again'] or 'nothing'}"
-    yield f"  {found['reason']}"
+def _lines(finding: dict[str, Any]) -> Iterator[str]:
+    yield f"{finding['file']}: {finding['what']}"
+    if finding.get("byte") is not None:
+        yield f"  byte {finding['byte']:#x} ({finding['byte']}), field {finding['field'] or 'after the last'}"
+    if "was" in finding:
+        yield f"  in the dump: {finding['was'] or 'nothing'}; encoded again: {finding['again'] or 'nothing'}"
+    yield f"  {finding['reason']}"
 
 
 def log_difference(item: LogBatch | LogBytes) -> dict[str, Any] | None:

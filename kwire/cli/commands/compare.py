@@ -77,8 +77,8 @@ def run(options: argparse.Namespace) -> int:
     differences = list(compare_profiles(before, after, limits))
     worse = sum(difference.is_worse for difference in differences)
     _show(differences, options)
-    found = "no difference" if not differences else count_text(len(differences), "difference")
-    remark(f"{found}, {worse} worse than allowed" if differences else found)
+    summary = "no difference" if not differences else count_text(len(differences), "difference")
+    remark(f"{summary}, {worse} worse than allowed" if differences else summary)
     return 1 if worse else 0
 
 

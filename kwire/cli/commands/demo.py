@@ -55,8 +55,8 @@ def _command() -> str:
     interpreter.
     """
     script = Path(sys.executable).parent / "kwire"
-    found = shutil.which("kwire", path=os.environ.get("KWIRE_SHELL_PATH"))  # dev.py has put .venv into PATH
-    if found and (not script.exists() or Path(found).samefile(script)):
+    program = shutil.which("kwire", path=os.environ.get("KWIRE_SHELL_PATH"))  # dev.py has put .venv into PATH
+    if program and (not script.exists() or Path(program).samefile(script)):
         return "kwire"
     return shlex.quote(str(_near(script))) if script.exists() else f"{shlex.quote(sys.executable)} -m kwire"
 

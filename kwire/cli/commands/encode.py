@@ -67,8 +67,8 @@ def run(options: argparse.Namespace) -> int:
     text = read_text(file, f"encode takes {TAKES}")
     if not text.strip():
         raise DumpError("file is empty", file=file, hint=f"encode takes {TAKES}")
-    found = _bodies(text, file, options, catalog, notes) if options.named else _frames(text, file, catalog, notes)
-    frames = list(found)  # all frames, to find the last one of each connection
+    encoded = _bodies(text, file, options, catalog, notes) if options.named else _frames(text, file, catalog, notes)
+    frames = list(encoded)  # all frames, to find the last one of each connection
     if frames:
         _write(frames, options, file)
     elif not notes.broken:
@@ -78,7 +78,7 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _write(frames: list[Frame], options: argparse.Namespace, file: str) -> None:
-    last = {(one.source.file, one.source.connection): index for index, one in enumerate(frames)}
+    last = {(encoded.source.file, encoded.source.connection): index for index, encoded in enumerate(frames)}
     with output_bytes(options.output, [file]) as stream:
         plain = BytesIO() if options.hex else stream
         output = FrameOutput(plain, raw=options.raw or options.hex or bool(options.named))
@@ -155,5 +155,5 @@ def _values(text: str, file: str, notes: RequestLogNotes) -> Iterator[tuple[int,
 
 
 def _end_of_space(text: str, position: int) -> int:
-    found = _SPACE.match(text, position)
-    return found.end() if found is not None else position
+    space = _SPACE.match(text, position)
+    return space.end() if space is not None else position

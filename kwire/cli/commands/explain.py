@@ -126,16 +126,16 @@ def _html(options: argparse.Namespace) -> int:
     if options.fixture or options.in_place:
         raise UsageError("--html and --fixture cannot be combined")
     failed: list[bool] = []
-    found = noted(omit_other_streams(results(options, trace=True)), failed)
+    decoded = note_failures(omit_other_streams(results(options, trace=True)), failed)
     with output_text(options.output, options.files, recursive=options.recursive) as write:
-        for piece in explain_page(title_of(options), islice(found, MOST_ON_PAGE)):
+        for piece in explain_page(title_of(options), islice(decoded, MOST_ON_PAGE)):
             write(piece)
-    if len(failed) == MOST_ON_PAGE and next(found, None) is not None:
+    if len(failed) == MOST_ON_PAGE and next(decoded, None) is not None:
         remark(f"the page has the first {MOST_ON_PAGE:,} frames; kwire slice selects others, kwire browse shows all")
     return int(any(failed))
 
 
-def noted(decoded: Iterable[Result], failed: list[bool]) -> Iterator[Result]:
+def note_failures(decoded: Iterable[Result], failed: list[bool]) -> Iterator[Result]:
     """Yield results unchanged, and record whether each of them failed."""
     for result in decoded:
         failed.append(isinstance(result, Undecodable) and result.is_failure)
@@ -149,13 +149,13 @@ def _fixture(options: argparse.Namespace) -> int:
     text = _text_of(options.files[0])
     if text is None:
         check_writer(options.writer or "", options.files[0])
-    found = list(results(options, trace=True, sealed=False))
-    if len(found) != 1:
-        raise UsageError(f"--fixture takes one frame, {options.files[0]} has {len(found)}")
-    safe = masker(options)(found[0])
+    decoded = list(results(options, trace=True, sealed=False))
+    if len(decoded) != 1:
+        raise UsageError(f"--fixture takes one frame, {options.files[0]} has {len(decoded)}")
+    safe = masker(options)(decoded[0])
     if isinstance(safe, Undecodable):
         raise safe.error
-    if safe is not found[0] or isinstance(safe, Token):
+    if safe is not decoded[0] or isinstance(safe, Token):
         raise UsageError("a fixture shows every byte, and this frame holds a secret: add --show-secrets")
     made = rewrite_fixture(text, options.files[0]) if text else fixture_text(safe, options.writer, options.profile)
     print(made, end="")

@@ -108,5 +108,5 @@ def _show(spent: TimeSpent, options: argparse.Namespace, *, has_captures: bool) 
     if options.slow:
         print("\n" + "\n".join(slowest_exchanges_table(spent).lines(style)))
     requests = sum(sums.count for sums in spent.rows.values())
-    found = f"; {spent.joined} of them in the request logs" if spent.logged and has_captures else ""
-    remark(f"{count_text(requests, 'request')}, means in milliseconds{found}")
+    joined = f"; {spent.joined} of them in the request logs" if spent.logged and has_captures else ""
+    remark(f"{count_text(requests, 'request')}, means in milliseconds{joined}")

@@ -75,9 +75,9 @@ class Tools:
 
     def files(self) -> ToolAnswer:
         """List the files that can be read."""
-        found = [path for root in self.roots for path in (sorted(root.rglob("*")) if root.is_dir() else [root])]
-        files = [str(path) for path in found if self._may_be_read(path)]
-        return ToolAnswer(_bounded("\n".join(files)), _shortened({"files": files}))
+        paths = [path for root in self.roots for path in (sorted(root.rglob("*")) if root.is_dir() else [root])]
+        files = [str(path) for path in paths if self._may_be_read(path)]
+        return ToolAnswer(_limit_text("\n".join(files)), _shorten({"files": files}))
 
     def stats(
         self,
@@ -105,7 +105,7 @@ class Tools:
         if len(modes) > 1:
             raise ValueError("latency, slow, unanswered and removed_in are different tables: choose one of them")
         grouped = [f"--by={by}"] if not modes or latency else []
-        return self._run_both("stats", *grouped, *modes, *["--errors"] * errors, "--", self._allowed(file))
+        return self._run_both("stats", *grouped, *modes, *["--errors"] * errors, "--", self._check_readable(file))
 
     def latency(self, file: str, by: str = "api", slow: int = 0) -> ToolAnswer:
         """Show where the time of requests went: waits that were asked for, time beyond them, network, thinking.
@@ -116,7 +116,7 @@ class Tools:
             slow: list so many of the slowest requests, too.
         """
         slowest = [f"--slow={_count(slow)}"] * bool(slow)
-        return self._run_both("latency", f"--by={by}", *slowest, "--", self._allowed(file))
+        return self._run_both("latency", f"--by={by}", *slowest, "--", self._check_readable(file))
 
     def decode(
         self, file: str, where: str = "", fields: str = "", first: int = 50, since: str = "", until: str = ""
@@ -135,7 +135,7 @@ class Tools:
         """
         named = {"--where": where, "--fields": fields, "--from": since, "--to": until}
         chosen = [f"{option}={value}" for option, value in named.items() if value]
-        return self._run("decode", *chosen, f"--first={_count(first)}", "--no-pager", "--", self._allowed(file))
+        return self._run("decode", *chosen, f"--first={_count(first)}", "--no-pager", "--", self._check_readable(file))
 
     def explain(self, file: str, frame: int) -> ToolAnswer:
         """Show all fields of one frame, with the names of error codes.
@@ -145,7 +145,7 @@ class Tools:
             frame: its number in the dump, counted from 0, as decode prints it with fields=frame.
         """
         where = f"--where=frame == {int(frame)}"
-        return self._run("decode", "-v", where, "--first=1", "--no-pager", "--", self._allowed(file))
+        return self._run("decode", "-v", where, "--first=1", "--no-pager", "--", self._check_readable(file))
 
     def exchange(self, file: str, frame: int) -> ToolAnswer:
         """Show a request and its response, with all fields, by the number of one of them.
@@ -154,7 +154,7 @@ class Tools:
             file: one of `files`.
             frame: its number in the dump, counted from 0.
         """
-        return self._run("decode", "-v", f"--request={int(frame)}", "--no-pager", "--", self._allowed(file))
+        return self._run("decode", "-v", f"--request={int(frame)}", "--no-pager", "--", self._check_readable(file))
 
     def timeline(self, file: str, about: str = "", since: str = "", until: str = "") -> ToolAnswer:
         """List what happened in order: leaders, ISRs, disks, rebalances and why, errors, retries, connections.
@@ -167,7 +167,7 @@ class Tools:
         """
         named = {"--about": about, "--from": since, "--to": until}
         chosen = [f"{option}={value}" for option, value in named.items() if value]
-        return self._run_both("timeline", *chosen, "--", self._allowed(file))
+        return self._run_both("timeline", *chosen, "--", self._check_readable(file))
 
     def cluster(self, file: str, at: str = "") -> ToolAnswer:
         """Show the brokers by rack, and the topics, leaders, replicas and ISRs, from a dump or a metadata log.
@@ -176,7 +176,7 @@ class Tools:
             file: one of `files`.
             at: the state at a time, or after a frame; the last one if it is empty.
         """
-        return self._run_both("cluster", *[f"--at={at}"] * bool(at), "--", self._allowed(file))
+        return self._run_both("cluster", *[f"--at={at}"] * bool(at), "--", self._check_readable(file))
 
     def groups(self, file: str, group: str = "", at: str = "") -> ToolAnswer:
         """Show consumer groups: members, racks, assignments, lag.
@@ -188,7 +188,7 @@ class Tools:
         """
         named = {"--group": group, "--at": at}
         chosen = [f"{option}={value}" for option, value in named.items() if value]
-        return self._run_both("cluster", "--groups", *chosen, "--", self._allowed(file))
+        return self._run_both("cluster", "--groups", *chosen, "--", self._check_readable(file))
 
     def compare(self, before: str, after: str) -> ToolAnswer:
         """Compare the traffic of two captures: clients, versions, topics, errors, latencies.
@@ -196,7 +196,7 @@ class Tools:
         Args:
             before, after: two of `files`.
         """
-        return self._run_both("compare", "--", self._allowed(before), self._allowed(after))
+        return self._run_both("compare", "--", self._check_readable(before), self._check_readable(after))
 
     def schema(self, message: str) -> ToolAnswer:
         """Show the fields of a message and what they mean.
@@ -214,7 +214,7 @@ class Tools:
         """
         return self._run_both("errors", "--", code, member="errors")
 
-    def _allowed(self, file: str) -> str:
+    def _check_readable(self, file: str) -> str:
         if not self._may_be_read(Path(file)):
             raise ValueError(f"{file} is not a file that may be read; the tool `files` lists these files")
         return str(Path(file).resolve())
@@ -230,7 +230,7 @@ class Tools:
     def _run(self, *arguments: str) -> ToolAnswer:
         """Run a command; return its text."""
         out, remarks = self._outputs(*arguments)
-        return ToolAnswer(_bounded(out) + (f"\n{_bounded(remarks)}" if remarks else ""))
+        return ToolAnswer(_limit_text(out) + (f"\n{_limit_text(remarks)}" if remarks else ""))
 
     def _run_both(self, command: str, *arguments: str, member: str = "") -> ToolAnswer:
         """Run a command twice at the same time; return its text, and its JSON, a list as the value of `member`."""
@@ -238,7 +238,7 @@ class Tools:
             as_json = pool.submit(self._outputs, command, "--json", *arguments)
             answer = self._run(command, *arguments)
             data = json.loads(as_json.result()[0])
-        return answer._replace(data=_shortened({member: data} if member else data))
+        return answer._replace(data=_shorten({member: data} if member else data))
 
     def _outputs(self, *arguments: str) -> tuple[str, str]:
         """Run a command; return what it wrote to stdout and to stderr."""
@@ -251,7 +251,7 @@ class Tools:
             raise ValueError(f"stopped after {MOST_SECONDS} seconds: choose fewer frames") from None
         out, remarks = done.stdout.decode("utf-8", "replace"), done.stderr.decode("utf-8", "replace")
         if done.returncode not in (0, 1):  # 1: done, but something needs attention, such as undecodable frames
-            raise ValueError(_bounded(remarks).strip() or f"kwire ended with exit code {done.returncode}")
+            raise ValueError(_limit_text(remarks).strip() or f"kwire ended with exit code {done.returncode}")
         return out, remarks
 
 
@@ -259,16 +259,16 @@ def _count(first: int) -> int:
     return max(1, min(int(first), MOST_FRAMES))
 
 
-def _bounded(text: str) -> str:
+def _limit_text(text: str) -> str:
     if len(text) <= MOST_TEXT:
         return text
     return f"{text[:MOST_TEXT]}\n[{len(text) - MOST_TEXT} more characters left out: choose fewer frames or fields]"
 
 
-def _shortened(answer: dict[str, Any]) -> dict[str, Any]:
+def _shorten(answer: dict[str, Any]) -> dict[str, Any]:
     """Return an answer whose longest lists are shortened until it fits; `leftOut` counts the missing items.
 
-    >>> answer = _shortened({"rows": [0] * 1_000_000, "few": [5]})
+    >>> answer = _shorten({"rows": [0] * 1_000_000, "few": [5]})
     >>> len(answer["rows"]), answer["few"], answer["leftOut"]
     (62500, [5], {'rows': 937500})
     """

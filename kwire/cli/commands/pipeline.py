@@ -104,10 +104,10 @@ def _check(pattern: str) -> None:
 
 def _pairs(given: list[str] | None, option: str) -> dict[str, str]:
     pairs = {}
-    for one in given or ():
-        name, equals, value = one.partition("=")
+    for pair in given or ():
+        name, equals, value = pair.partition("=")
         if not equals or not name:
-            raise UsageError(f"{option} {one}: it is NAME=VALUE")
+            raise UsageError(f"{option} {pair}: it is NAME=VALUE")
         pairs[name] = value
     return pairs
 

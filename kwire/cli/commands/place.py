@@ -217,11 +217,13 @@ def _change(options: argparse.Namespace, situation: PlacementInput) -> int:
     if options.rollback:
         _write(options.rollback, {key: list(plan.before[key]) for key in plan.changed()})
     if options.apply:
-        apply_to_cluster(options, situation, {key: list(plan.after[key]) for key in _applied(options, plan)})
+        apply_to_cluster(
+            options, situation, {key: list(plan.after[key]) for key in _partitions_to_apply(options, plan)}
+        )
     return 0
 
 
-def _applied(options: argparse.Namespace, plan: ReplicaPlan[tuple[str, int]]) -> Iterable[tuple[str, int]]:
+def _partitions_to_apply(options: argparse.Namespace, plan: ReplicaPlan[tuple[str, int]]) -> Iterable[tuple[str, int]]:
     """Return the partitions that --apply works on: also those with the right replicas whose leader may be another."""
     if options.plan:
         return read_plan(options.plan)

@@ -225,7 +225,7 @@ def run(options: argparse.Namespace) -> int:
     tls = tls_context(options.tls_cert, options.tls_key, options.tls_client_ca) if options.tls_cert else None
     log_dirs = [log_dir for node in nodes for log_dir in node.log_dirs]
     with locked(log_dirs), closing(OperatorLines(_quiet if options.quiet else remark)) as notes:
-        cluster = _recovered(nodes, settings, Random(options.seed))
+        cluster = _recover(nodes, settings, Random(options.seed))
         control = Control.of(cluster, notes, options.control is not None, tls)
         made = control.serving
         _keep_freed_memory()
@@ -252,7 +252,7 @@ def _serve_hostile(options: argparse.Namespace, nodes: Sequence[Node]) -> int:
     return serve_hostile(options, nodes)
 
 
-def _recovered(nodes: Sequence[Node], settings: Settings, rng: Random) -> ServedCluster:
+def _recover(nodes: Sequence[Node], settings: Settings, rng: Random) -> ServedCluster:
     """Start a cluster with the data in its directories. Data loss is printed even with --quiet."""
     cluster = ServedCluster(nodes, settings, rng)
     for note in cluster.notes:

@@ -107,7 +107,7 @@ def run(options: argparse.Namespace) -> int:
     is_whole = traffic.deep or traffic.latencies is not None  # frames are numbered through the file
     is_file = not (options.recursive or options.follow or options.hex is not None)
     parts = _count_parts(options) if is_file and not is_whole else 1
-    with WorkerProcesses(parts, lambda part: _helped(options, ConnectionShare(part, parts))) as helpers:
+    with WorkerProcesses(parts, lambda part: _count_share(options, ConnectionShare(part, parts))) as helpers:
         try:
             tally.count(ConnectionShare(0, parts), helpers)
         except KeyboardInterrupt:
@@ -182,7 +182,7 @@ def _show_unanswered(tallies: dict[str, UnansweredRequests], options: argparse.N
     remark(f"{count_text(requests, 'request')}, {count} without a response{listed}{silent}")
 
 
-def _helped(options: argparse.Namespace, share: ConnectionShare) -> bytes:
+def _count_share(options: argparse.Namespace, share: ConnectionShare) -> bytes:
     """Count a share for another process; ignore errors, since that process encounters them as well."""
     tally = DumpCounts(options)
     with suppress(KeyboardInterrupt, KwireError, OSError):

@@ -49,7 +49,9 @@ class CommandLine:
             return self._values(waiting)
         actions = shown(self.parser)
         if self.word.startswith("-"):
-            return matching_words(self.word, {name: about_of(one) for one in actions for name in one.option_strings})
+            return matching_words(
+                self.word, {name: about_of(option) for option in actions for name in option.option_strings}
+            )
         places = [action for action in actions if not action.option_strings]
         return self._values(places[min(len(self.positionals), len(places) - 1)]) if places else {}
 
@@ -80,7 +82,7 @@ class CommandLine:
             return {}
         if values in self.lists:
             done, comma, word = self.word.rpartition(",")
-            return {f"{done}{comma}{one}": about for one, about in matching_words(word, values(self)).items()}
+            return {f"{done}{comma}{value}": about for value, about in matching_words(word, values(self)).items()}
         return matching_words(self.word, values(self))
 
     @property
@@ -89,6 +91,8 @@ class CommandLine:
         return [word for word in self.before if Path(word).is_file()]
 
 
-def matching_words(word: str, found: Candidates) -> Candidates:
+def matching_words(word: str, candidates: Candidates) -> Candidates:
     """Return the words that begin with a word, in any case."""
-    return {one: about for one, about in found.items() if one.casefold().startswith(word.casefold())}
+    return {
+        candidate: about for candidate, about in candidates.items() if candidate.casefold().startswith(word.casefold())
+    }

@@ -101,7 +101,7 @@ def complete_fields(line: CommandLine) -> Candidates:
 
     codecs = {result.codec for result in first_results(line.files) if result.codec is not None}
     fields = {path.rpartition(".")[2] for codec in codecs for path in field_locations(codec)}
-    return {name: one.about for name, one in PROPERTIES.items()} | dict.fromkeys(sorted(fields), "")
+    return {name: property_.about for name, property_ in PROPERTIES.items()} | dict.fromkeys(sorted(fields), "")
 
 
 def first_results(files: Iterable[str]) -> Iterator[Result]:

@@ -44,13 +44,13 @@ def complete_filter(line: CommandLine) -> Candidates:
         filter_ = FilterWords(line, [token for token in split_tokens(text[:start]) if token.kind != "end"])
     except FilterError:
         return {}
-    found = matching_words(text[start:], filter_.next_words(text[start:]))
+    words = matching_words(text[start:], filter_.next_words(text[start:]))
     # A single word is offered with its continuation as well, so that no shell closes the quote.
-    if filter_.is_list and len(found) == 1:
-        found = {f"{name}{sign}": about for name, about in found.items() for sign in (",", ")")}
-    elif filter_.expected == "field" and len(found) == 1:
-        found = {f"{name} {sign}": about for name in found for sign, about in OPERATORS.items()}
-    return {text[:start] + word: about for word, about in found.items()}
+    if filter_.is_list and len(words) == 1:
+        words = {f"{name}{sign}": about for name, about in words.items() for sign in (",", ")")}
+    elif filter_.expected == "field" and len(words) == 1:
+        words = {f"{name} {sign}": about for name in words for sign, about in OPERATORS.items()}
+    return {text[:start] + word: about for word, about in words.items()}
 
 
 class FilterWords:
@@ -113,9 +113,9 @@ class FilterWords:
         """
         from ...schema.catalog import catalog_for
 
-        found = self._fields_of(self._specs(), part)
+        fields = self._fields_of(self._specs(), part)
         catalog = catalog_for()
-        return found if matching_words(part, found) else self._fields_of(map(catalog.spec, catalog.names()), part)
+        return fields if matching_words(part, fields) else self._fields_of(map(catalog.spec, catalog.names()), part)
 
     def _fields_of(self, specs: Iterable[MessageSpec], part: str) -> Candidates:
         from ...query.frame_properties import PROPERTIES
@@ -124,7 +124,7 @@ class FilterWords:
         if "." in part or "[" in part:
             return whole
         leaves = dict.fromkeys(sorted({path.rpartition(".")[2].removesuffix("[]") for path in whole}), "")
-        return {name: one.about for name, one in PROPERTIES.items()} | leaves
+        return {name: property_.about for name, property_ in PROPERTIES.items()} | leaves
 
     def _values(self) -> Candidates:
         if self._field == "api":
@@ -147,12 +147,12 @@ class FilterWords:
             return {}
         fields = [(spec, member) for spec in self._specs() for member in path.fields(spec)]
         kinds = {kind_of(spec.name, member.owner, member.json_name) for spec, member in fields} - {None}
-        found = {str(value): "" for kind in kinds for value in kind or ()}
+        words = {str(value): "" for kind in kinds for value in kind or ()}
         if any(kind_name(member) == "boolean" for _, member in fields):
-            found |= dict.fromkeys(("true", "false"), "")
+            words |= dict.fromkeys(("true", "false"), "")
         if any(member.entity_type == "topicName" for _, member in fields):
-            found |= {f'"{topic}"': "" for topic in complete_topics(self.line)}
-        return found
+            words |= {f'"{topic}"': "" for topic in complete_topics(self.line)}
+        return words
 
 
 def _paths(struct: StructSpec, above: str = "") -> Iterator[str]:

@@ -17,11 +17,11 @@ def man_page(parser: argparse.ArgumentParser, version: str) -> str:
         ".B kwire",
         r"COMMAND [OPTIONS] [FILE...]",
     ]
-    for one in words_of(parser):
-        lines += [".SH OPTIONS"] if not one.path else [f".SS {_roff(' '.join(('kwire', *one.path)))}"]
-        lines += _entries(one.options)
-        lines += [] if one.path else [".SH COMMANDS"]
-        lines += _entries(one.commands)
+    for command in words_of(parser):
+        lines += [".SH OPTIONS"] if not command.path else [f".SS {_roff(' '.join(('kwire', *command.path)))}"]
+        lines += _entries(command.options)
+        lines += [] if command.path else [".SH COMMANDS"]
+        lines += _entries(command.commands)
     for name, (about, text) in TOPICS.items():
         lines += [f".SH {_roff(name.upper())}", _roff(about), ".nf", *map(_roff, text.splitlines()), ".fi"]
     return "\n".join(lines) + "\n"

@@ -28,7 +28,7 @@ def words_of(parser: argparse.ArgumentParser, path: tuple[str, ...] = ()) -> Ite
 
 def commands_of(parser: argparse.ArgumentParser) -> argparse._SubParsersAction[argparse.ArgumentParser] | None:
     """Return the argument of a parser that is the name of a command, if it has one."""
-    return next((one for one in parser._actions if isinstance(one, argparse._SubParsersAction)), None)
+    return next((action for action in parser._actions if isinstance(action, argparse._SubParsersAction)), None)
 
 
 def names_in(commands: argparse._SubParsersAction[argparse.ArgumentParser] | None) -> dict[str, str]:

@@ -82,13 +82,13 @@ def complete(shell: str, line: str, parser: argparse.ArgumentParser) -> list[str
     (words, quote), inner = split_line(line), commands_of(parser)
     if len(words) > 2 and inner is not None and words[1] not in inner.choices and words[1][:1] not in ("-", ""):
         words.insert(1, "decode")  # kwire FILE
-    found = CommandLine(words[1:-1], words[-1], parser, VALUES, LISTS).found() if len(words) > 1 else {}
+    candidates = CommandLine(words[1:-1], words[-1], parser, VALUES, LISTS).found() if len(words) > 1 else {}
     if quote:
-        found = {word: about for word, about in found.items() if quote not in word}
+        candidates = {word: about for word, about in candidates.items() if quote not in word}
     if shell == "fish":
-        return [f"{word}\t{about}" for word, about in found.items()]
+        return [f"{word}\t{about}" for word, about in candidates.items()]
     if shell == "zsh":
-        return [word.replace(":", "\\:") + (f":{about}" if about else "") for word, about in found.items()]
+        return [word.replace(":", "\\:") + (f":{about}" if about else "") for word, about in candidates.items()]
     # bash ends a word at an unquoted colon or equals sign, and replaces only the text after the last of them.
     behind = 0 if quote else max(words[-1].rfind(":"), words[-1].rfind("=")) + 1
-    return [word[behind:] for word in found]
+    return [word[behind:] for word in candidates]

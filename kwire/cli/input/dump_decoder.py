@@ -99,7 +99,7 @@ class DumpDecoder:
     def items(self, dump: Dump) -> Iterator[Result | LogBatch | LogBytes]:
         """Decode the frames of a dump, or yield the batches of a log."""
         if dump.batches is not None:
-            yield from _sealed(dump.batches) if self.sealed else dump.batches
+            yield from _mask_batches(dump.batches) if self.sealed else dump.batches
         else:
             yield from self.results(dump)
 
@@ -107,7 +107,7 @@ class DumpDecoder:
         """Decode the frames of a dump."""
         decoder = self.decoder()
         for frame in dump.frames:
-            yield self.seal(decoder.decode(_named_frame(frame, self.named, self.options)))
+            yield self.seal(decoder.decode(_name_frame(frame, self.named, self.options)))
 
     def exchange(self, dump: Dump, number: int) -> Iterator[Result]:
         """Decode one frame and its response or request; stop reading after both.
@@ -119,14 +119,18 @@ class DumpDecoder:
         decoder, in_flight, size, count = self.decoder(), dict[int, _Received](), 0, 0
         wanted: Header | None = None
         for count, frame in enumerate(dump.frames, 1):  # noqa: B007
-            frame = _named_frame(frame, self.named, self.options)
+            frame = _name_frame(frame, self.named, self.options)
             connection, header = decoder.connections.receive(frame)
             received = frame, connection, header
-            asked = in_flight.pop(id(header.request), None)
-            size -= len(asked[0].data) if asked is not None else 0
+            pending = in_flight.pop(id(header.request), None)
+            size -= len(pending[0].data) if pending is not None else 0
             if frame.source.frame == number:
-                yield from (self.seal(decoder.result(*one)) for one in (asked, received) if one is not None)
-                if not any(one is header for one in connection.in_flight):
+                yield from (
+                    self.seal(decoder.result(*received_frame))
+                    for received_frame in (pending, received)
+                    if received_frame is not None
+                )
+                if not any(received_frame is header for received_frame in connection.in_flight):
                     return
                 wanted = header
             elif wanted is not None and header.request is wanted:
@@ -142,7 +146,7 @@ class DumpDecoder:
         remark(f"frame {number} has no response in {dump.file}")
 
 
-def _sealed(batches: Iterator[LogBatch | LogBytes]) -> Iterator[LogBatch | LogBytes]:
+def _mask_batches(batches: Iterator[LogBatch | LogBytes]) -> Iterator[LogBatch | LogBytes]:
     """Mask bytes between the batches of Kafka's own logs if they may be secret; batches are masked when opened."""
     from ...capture.logs.log_batch import LogBatch, LogBytes
     from ...capture.logs.mask_logs import mask_log_bytes
@@ -154,7 +158,7 @@ def _sealed(batches: Iterator[LogBatch | LogBytes]) -> Iterator[LogBatch | LogBy
         yield mask_log_bytes(item, topic) if isinstance(item, LogBytes) else item
 
 
-def _named_frame(frame: Frame, named: Codec | None, options: argparse.Namespace) -> Frame:
+def _name_frame(frame: Frame, named: Codec | None, options: argparse.Namespace) -> Frame:
     """Add the type that the options name to a frame; a fixture's own type takes precedence."""
     if named is None or frame.message is not None or (named.spec.type == "response" and not options.body):
         return frame

@@ -143,10 +143,10 @@ class _Source(NamedTuple):
 
 def _naming(dump: Dump, file: str) -> Dump:
     """Return a dump whose OSErrors name the file."""
-    captured = None if dump.captured is None else _named_in_errors(dump.captured, file)
-    batches = None if dump.batches is None else _named_in_errors(dump.batches, file)
-    disk = None if dump.disk is None else replace(dump.disk, items=_named_in_errors(dump.disk.items, file))
-    frames, divide = _named_in_errors(dump.frames, file), _around(dump.divide, _named_in_errors, file)
+    captured = None if dump.captured is None else _name_in_errors(dump.captured, file)
+    batches = None if dump.batches is None else _name_in_errors(dump.batches, file)
+    disk = None if dump.disk is None else replace(dump.disk, items=_name_in_errors(dump.disk.items, file))
+    frames, divide = _name_in_errors(dump.frames, file), _around(dump.divide, _name_in_errors, file)
     return replace(dump, frames=frames, captured=captured, batches=batches, disk=disk, divide=divide)
 
 
@@ -155,7 +155,7 @@ def _around(divide: Divide | None, around: Callable[..., Iterator[CaptureRange]]
     return None if divide is None else lambda consumer, size: around(divide(consumer, size), file)
 
 
-def _named_in_errors(items: Iterator[T], file: str) -> Iterator[T]:
+def _name_in_errors(items: Iterator[T], file: str) -> Iterator[T]:
     try:
         yield from items
     except OSError as error:
@@ -204,19 +204,19 @@ def _inputs(options: argparse.Namespace, bare: bool, share: ConnectionShare, zoo
     if text is not None:
         yield _Source("--hex", nullcontext(open_hex(text, bare=bare, topic=topic)), False)
     if (keys := getattr(options, "keylog", None)) is not None:
-        yield from _decrypted(options, keys)
+        yield from _decrypt_captures(options, keys)
         return
     if (stop := followed(options)) is not None:
         yield _Source(options.files[0], open_dump(options.files[0], catalog=catalog, followed=stop), False)
         return
-    for file, found in files_of(options.files, getattr(options, "recursive", False)):
+    for file, is_named in files_of(options.files, getattr(options, "recursive", False)):
         if not bare and not share.part:
-            yield from _decrypted_inside(file, found)
+            yield from _decrypt_with_secrets(file, is_named)
         opened = open_dump(file, bare=bare, catalog=catalog, topic=topic, share=share, zookeeper=zookeeper)
-        yield _Source(file, opened, found, is_file=not bare)
+        yield _Source(file, opened, is_named, is_file=not bare)
 
 
-def _decrypted_inside(file: str, found: bool) -> Iterator[_Source]:
+def _decrypt_with_secrets(file: str, is_named: bool) -> Iterator[_Source]:
     """Yield the decrypted connections of a pcapng that has the keys itself; the others are read as usual."""
     path = local_path(file) if file != "-" else None
     if path is None or not path.is_file() or not _is_pcapng(path):
@@ -231,7 +231,7 @@ def _decrypted_inside(file: str, found: bool) -> Iterator[_Source]:
     except DumpError as error:
         remark(f"{file}: it has keys of TLS, which were not used: {error.problem}")
         return
-    yield _Source(file, nullcontext(dump), found)
+    yield _Source(file, nullcontext(dump), is_named)
 
 
 def _is_pcapng(path: Path) -> bool:
@@ -240,7 +240,7 @@ def _is_pcapng(path: Path) -> bool:
     return False
 
 
-def _decrypted(options: argparse.Namespace, keys: str) -> Iterator[_Source]:
+def _decrypt_captures(options: argparse.Namespace, keys: str) -> Iterator[_Source]:
     from ...capture.packet_text.tls_decryption import decrypt_tls
 
     others = (getattr(options, name, None) for name in ("recursive", "hex", "follow"))

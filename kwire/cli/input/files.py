@@ -20,10 +20,10 @@ def files_of(names: list[str], recursive: bool = False) -> Iterator[tuple[str, b
         if entry is None or not entry.is_folder:
             yield name, False
             continue
-        found = list(_within(name, set()))
-        if not found:
+        paths = list(_within(name, set()))
+        if not paths:
             raise DumpError("there are no files in this folder", file=name, hint="hidden ones are left out")
-        yield from ((path, True) for path in sorted(found, key=PurePath))
+        yield from ((path, True) for path in sorted(paths, key=PurePath))
 
 
 def has_several(options: argparse.Namespace) -> bool:

@@ -46,10 +46,10 @@ def disk_differences(disk: DiskFile) -> Iterator[Inconsistency]:
 
     batches = None if disk.file == "-" else _batches_beside(disk.kind, path)
     ends = _ends_beside(path) if disk.file != "-" and disk.kind not in _OF_ONE_SEGMENT + _OF_THE_FOLDER else {}
-    for found in check_disk_file(disk.kind, entries(), batches, base=parse_base_offset(path.name), ends=ends):
+    for difference in check_disk_file(disk.kind, entries(), batches, base=parse_base_offset(path.name), ends=ends):
         yield from unread
         unread.clear()
-        yield found
+        yield difference
     yield from unread
 
 
@@ -60,8 +60,8 @@ def _batches_beside(kind: str, path: Path) -> Iterator[RecordBatch] | None:
         segments = sorted(path.parent.glob("*.log"))
     else:
         return None
-    found = [segment for segment in segments if segment.is_file()]
-    return _batches(found) if found else None
+    files = [segment for segment in segments if segment.is_file()]
+    return _batches(files) if files else None
 
 
 def _batches(segments: list[Path]) -> Iterator[RecordBatch]:

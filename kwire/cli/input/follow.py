@@ -26,11 +26,11 @@ def followed(options: argparse.Namespace) -> Callable[[], bool] | None:
 
     def stop(number: int, _: object) -> None:
         stopped.append(number)
-        for one in (signal.SIGINT, signal.SIGTERM):
-            signal.signal(one, signal.default_int_handler)
+        for signal_number in (signal.SIGINT, signal.SIGTERM):
+            signal.signal(signal_number, signal.default_int_handler)
 
-    for one in (signal.SIGINT, signal.SIGTERM):
-        signal.signal(one, stop)
+    for signal_number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(signal_number, stop)
     return lambda: bool(stopped)
 
 

@@ -24,7 +24,7 @@ def open_batches(
         sealed: mask secrets in Kafka's own logs.
     """
     topic = None
-    for entry in _opened(items, salvage):
+    for entry in _open_items(items, salvage):
         if isinstance(entry, LogRecord | LogBatch):
             topic = (entry if isinstance(entry, LogBatch) else entry.batch).topic or ""
         if sealed and isinstance(entry, LogRecord):
@@ -35,7 +35,7 @@ def open_batches(
             yield entry
 
 
-def _opened(items: Iterator[Other | LogBatch | LogBytes], salvage: bool) -> Iterator[Other | LogEntry]:
+def _open_items(items: Iterator[Other | LogBatch | LogBytes], salvage: bool) -> Iterator[Other | LogEntry]:
     for item in items:
         if not isinstance(item, LogBatch):
             yield item

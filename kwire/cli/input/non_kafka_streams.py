@@ -40,10 +40,10 @@ class NonKafkaStreams:
     def watched(self, dump: Dump) -> Dump:
         """Return a dump that counts streams of other protocols and damage while its frames are read."""
         captured = None if dump.captured is None else self._batches(dump.captured)
-        divide = None if dump.divide is None else partial(self._divided, dump.divide)
+        divide = None if dump.divide is None else partial(self._divide, dump.divide)
         return replace(dump, frames=self._frames(dump.frames), captured=captured, divide=divide)
 
-    def _divided(self, divide: Divide, consumer: FrameConsumer, size: int) -> Iterator[CaptureRange]:
+    def _divide(self, divide: Divide, consumer: FrameConsumer, size: int) -> Iterator[CaptureRange]:
         return divide(_WatchedConsumer(consumer, self), size)
 
     def _frames(self, frames: Iterator[Frame]) -> Iterator[Frame]:

@@ -49,7 +49,11 @@ def message_of(codec: Codec, members: Iterable[str], body: dict[str, Any] | None
             raise UsageError(f"{member}: not a field; write NAME=TEXT or NAME:=JSON")
         field = fields.get(match["name"])
         if field is None:
-            others = [one.versions for one in codec.spec.struct.fields if match["name"] in (one.name, one.attribute)]
+            others = [
+                candidate.versions
+                for candidate in codec.spec.struct.fields
+                if match["name"] in (candidate.name, candidate.attribute)
+            ]
             hint = f"versions {others[0]} have it" if others else suggestion(match["name"], fields)
             hint = hint or f"see kwire schema {codec.name}:{codec.version}"
             raise UsageError(f"{member}: {codec.name} v{codec.version} has no field {match['name']}; {hint}")

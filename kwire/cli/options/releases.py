@@ -17,7 +17,7 @@ def named_release(text: str) -> Release:
     """
     from ...schema.releases import release, releases
 
-    found = release(text)
+    known_release = release(text)
     if sum(name.startswith(f"{text}.") for name in releases().names) > 1:
-        remark(f"release {text}: the newest that is known, {found.name}")
-    return found
+        remark(f"release {text}: the newest that is known, {known_release.name}")
+    return known_release

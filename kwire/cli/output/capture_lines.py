@@ -80,9 +80,9 @@ class CaptureLines:
         for batch in batches:
             self._begin_span(batch)
             try:
-                yield from self._written(batch)
+                yield from self._write_batch(batch)
             except KeyboardInterrupt:
-                yield self._taken()
+                yield self._take_lines()
                 raise
             if self.chosen.is_done:
                 return
@@ -95,7 +95,7 @@ class CaptureLines:
             if first is not None:
                 moments.begin(first / SECOND)
 
-    def _written(self, batch: CapturedBatch) -> Iterator[str]:
+    def _write_batch(self, batch: CapturedBatch) -> Iterator[str]:
         """Yield the lines of a batch, many in one string."""
         selection = self._quick.selection
         if selection is not None and self.chosen.limit is not None:
@@ -106,8 +106,8 @@ class CaptureLines:
             self._lines.append(text)
             self._size += len(text)
             if self._size > MOST_TEXT:
-                yield self._taken()
-        yield self._taken()
+                yield self._take_lines()
+        yield self._take_lines()
 
     def _carefully(self, result: Result) -> str:
         result = self._seal(result)
@@ -119,7 +119,7 @@ class CaptureLines:
             selection.limit -= 1
         return self.form.text(result)
 
-    def _taken(self) -> str:
+    def _take_lines(self) -> str:
         text = "".join(self._lines)
         self.chosen.pass_frames(self._frames, self._quick.selection)
         self._frames = self._size = 0

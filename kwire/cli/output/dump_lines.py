@@ -41,7 +41,7 @@ class DumpLines:
         self._names_responses = options.response_frames or names_property(
             "response_frame", options.where, options.fields
         )
-        self._paths = [*chosen.query.paths, *_shown_paths(options)]
+        self._paths = [*chosen.query.paths, *_paths_to_show(options)]
 
     def all_of(self, dump: Dump) -> Iterator[str]:
         """Yield the lines of one dump, one or more at once."""
@@ -95,7 +95,7 @@ def _lines_in_jobs(dump: Dump, lines: CaptureLines, options: argparse.Namespace)
     return lines_in_jobs(dump, lines, options) if is_worth_dividing(dump, options.jobs) else iter(lines)
 
 
-def _shown_paths(options: argparse.Namespace) -> list[FieldPath]:
+def _paths_to_show(options: argparse.Namespace) -> list[FieldPath]:
     """Return the paths of --fields and --sort."""
     catalog = catalog_of(options)
     fields = [] if options.fields is None else parse_paths(options.fields, catalog)

@@ -27,7 +27,7 @@ def refuse_input(file: str | Path, inputs: Iterable[str], *, recursive: bool = F
         recursive: whether files in folders are inputs too.
     """
     try:
-        found = Path(file).stat()
+        status = Path(file).stat()
         if not Path(file).is_file():  # /dev/stdout, a pipe
             return
     except OSError:
@@ -37,7 +37,7 @@ def refuse_input(file: str | Path, inputs: Iterable[str], *, recursive: bool = F
             read = os.fstat(sys.stdin.fileno()) if name == "-" else Path(name).stat()
         except (OSError, ValueError, AttributeError):
             continue
-        if os.path.samestat(found, read):
+        if os.path.samestat(status, read):
             raise DumpError("this is the input itself", file=str(file), hint="write to another file")
 
 

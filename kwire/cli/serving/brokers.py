@@ -36,21 +36,21 @@ def nodes_for(options: argparse.Namespace, listen: Address) -> list[Node]:
     if options.cluster:
         rows = _rows(options.cluster)
     elif options.config:
-        rows = [_configured_row(file) for file in options.config]
+        rows = [_parse_row(file) for file in options.config]
     elif options.data:
         rows = [{"id": 1, "logDirs": options.data}]
     else:
         rows = [{"id": number} for number in range(1, min(options.brokers, MOST_BROKERS + 1) + 1)]
     if not 0 < len(rows) <= MOST_BROKERS:
-        asked = len(rows) if len(rows) <= MOST_BROKERS else max(len(rows), options.brokers)
-        raise UsageError(f"{asked} brokers cannot be served; at least 1, and up to {MOST_BROKERS}")
+        count = len(rows) if len(rows) <= MOST_BROKERS else max(len(rows), options.brokers)
+        raise UsageError(f"{count} brokers cannot be served; at least 1, and up to {MOST_BROKERS}")
     nodes = [_node(row, listen, index, options.read_only) for index, row in enumerate(rows)]
     if len({node.node_id for node in nodes}) < len(nodes):
         raise UsageError("two brokers have the same id")
     return nodes
 
 
-def _configured_row(file: str) -> dict[str, Any]:
+def _parse_row(file: str) -> dict[str, Any]:
     broker = read_properties(file)
     return {**broker.row, "configs": broker.configs}
 
@@ -103,5 +103,5 @@ def _broker_row(given: Any, file: str) -> dict[str, Any]:
     raise DumpError(f"{excerpt(given)} is not a broker", file=file, hint=_FORM)
 
 
-def _is_number(value: Any, most: int) -> bool:
-    return isinstance(value, int) and not isinstance(value, bool) and 0 <= value <= most
+def _is_number(value: Any, highest: int) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool) and 0 <= value <= highest

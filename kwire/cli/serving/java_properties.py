@@ -17,9 +17,9 @@ def parse_properties(text: str) -> dict[str, str]:
     """
     properties = {}
     for line in _logical_lines(text):
-        found = _KEY.fullmatch(line)
-        assert found is not None
-        properties[_unescape(found[1])] = _unescape(found[2]).strip()
+        match = _KEY.fullmatch(line)
+        assert match is not None
+        properties[_unescape(match[1])] = _unescape(match[2]).strip()
     return properties
 
 

@@ -27,11 +27,11 @@ def failures_in(texts: Sequence[str], nodes: Sequence[Node]) -> list[Failure]:
         UsageError: a text has another form, or there is no such directory.
     """
     known = {(node.node_id, log_dir.path): log_dir for node in nodes for log_dir in node.log_dirs}
-    found = []
+    failures = []
     for text in texts:
         match = _FAILURE.fullmatch(text)
         if match is None or (int(match[1]), match[2]) not in known:
             names = ", ".join(f"{node_id}:{path}" for node_id, path in list(known)[:5])
             raise UsageError(f"there is no log directory {text!r}; there are: {names}")
-        found.append(Failure(known[int(match[1]), match[2]], float(match[3] or 0)))
-    return found
+        failures.append(Failure(known[int(match[1]), match[2]], float(match[3] or 0)))
+    return failures

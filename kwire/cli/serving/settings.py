@@ -39,8 +39,8 @@ def settings_for(options: argparse.Namespace) -> Settings:
     except InvalidConfig as error:
         raise UsageError(str(error)) from None
     if not 1 <= settings.num_partitions <= settings.most_partitions or settings.default_replication_factor < 1:
-        most = settings.most_partitions
-        raise UsageError(f"a topic has at least one partition with one replica, and up to {most} partitions")
+        limit = settings.most_partitions
+        raise UsageError(f"a topic has at least one partition with one replica, and up to {limit} partitions")
     if settings.retention_bytes < -1:
         raise UsageError("--retention-bytes takes a number of bytes, or -1 for unlimited")
     return settings

@@ -100,7 +100,7 @@ def let_pass(stream: TextIO, *sequences: str) -> None:
         output.let_pass(*sequences)
 
 
-def passed_by(stream: TextIO) -> set[str]:
+def passed_sequences(stream: TextIO) -> set[str]:
     """Return the sequences that `let_pass` was called with for this terminal."""
     output = getattr(stream, "buffer", None)
     return output.passed if isinstance(output, TerminalBytes) else set()

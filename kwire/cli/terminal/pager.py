@@ -9,7 +9,7 @@ import sys
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, BinaryIO, TextIO, cast
 
-from .escaped_output import let_pass, passed_by, terminal_text
+from .escaped_output import let_pass, passed_sequences, terminal_text
 from .terminal_style import terminal_size
 
 if TYPE_CHECKING:
@@ -58,7 +58,7 @@ class Paged:
             return
         assert self.process.stdin is not None
         self._page = terminal_text(cast(BinaryIO, self.process.stdin))
-        let_pass(self._page, *passed_by(self.out))
+        let_pass(self._page, *passed_sequences(self.out))
         self._page.write(text)
 
     def finish(self) -> None:

@@ -80,7 +80,7 @@ class ActivityReader:
         file = dump.file
 
         def sent(call: Call, ends: Endpoints, correlation_id: int, frame: int, time: float | None) -> None:
-            self._requests.send(_sent_request(call, ends, file, correlation_id, frame, time))
+            self._requests.send(_make_sent_request(call, ends, file, correlation_id, frame, time))
 
         frames = LightFrames(reading.decoder(), file, sent, partial(self._lose, file))
 
@@ -102,7 +102,7 @@ class ActivityReader:
         for header in in_flight:
             if header.call is not None:
                 time = None if header.time is None else header.time / SECOND
-                request = _sent_request(header.call, ends, file, header.correlation_id, header.frame, time)
+                request = _make_sent_request(header.call, ends, file, header.correlation_id, header.frame, time)
                 self._requests.fail(request, NO_RESPONSE, time)
         self._requests.retries.close((file, ends.connection))
 
@@ -126,7 +126,7 @@ class ActivityReader:
                 event.subjects |= frozenset(subject(BROKER, node))
 
 
-def _sent_request(
+def _make_sent_request(
     call: Call, ends: Endpoints, file: str, correlation_id: int | None, frame: int | None, time: float | None
 ) -> SentRequest:
     connection = file, ends.connection

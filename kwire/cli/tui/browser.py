@@ -232,7 +232,7 @@ class Browser(App[None]):
                 self._go_to(text)
                 return
             if self._asked == "write":
-                self._problem = self._written(text) if text else ""
+                self._problem = self._write_frames(text) if text else ""
                 self._state()
                 return
             self._filter = parse_filter(text, self.index.catalog) if text else None
@@ -303,7 +303,7 @@ class Browser(App[None]):
         """Show all keys."""
         self.push_screen(HelpScreen())
 
-    def _written(self, file: str) -> str:
+    def _write_frames(self, file: str) -> str:
         count = self._export((self.index.frame(number) for number in sorted(self._with_partners())), file)
         return f"{count_text(count, 'frame')} written to {file}, with requests and responses of those that are shown"
 

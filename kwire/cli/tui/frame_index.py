@@ -93,7 +93,7 @@ class FrameIndex:
 
     def add_batch(self, batch: CapturedBatch) -> None:
         """Add a batch of captured frames: like `add`, but fast enough for a million frames."""
-        data = b"".join([one[4] for one in batch if type(one) is tuple])
+        data = b"".join([item[4] for item in batch if type(item) is tuple])
         with self._lock:
             self._bytes.seek(self._end)
             self._bytes.write(data)
@@ -105,11 +105,11 @@ class FrameIndex:
                 self._ends_of.pop(captured, None)
 
     def _add_captured(self, captured: CapturedFrame) -> None:
-        ends, asked, offset, now, data, fault, _, _ = captured
+        ends, is_request, offset, now, data, fault, _, _ = captured
         header = self._decoder.connections.of(ends).pair(captured)
         number, size, of_file = len(self._partners), len(data), ends is WHOLE_FILE
         latency = partner = None
-        if asked:
+        if is_request:
             header.number(number)
         elif now is not None:
             latency, partner = link_of(header, now)
@@ -127,7 +127,7 @@ class FrameIndex:
             self._faults[number] = fault
         self._latencies.append(nan if latency is None else latency)
         self._apis.append(OTHER if header.problem or header.call is None else header.call.api.key or 0)
-        self._directions.append(-1 if of_file else asked)
+        self._directions.append(-1 if of_file else is_request)
         if partner is not None:
             self._partners[partner] = number
         self._partners.append(NOTHING if partner is None else partner)  # the last column: now the frame counts
@@ -163,11 +163,11 @@ class FrameIndex:
             self._bytes.seek(self._offsets[number])
             data = self._bytes.read(self._sizes[number])
         client, broker, connection = self._all_ends[self._ends[number]]
-        time, place = self._times[number], self._places[number]
+        time, offset = self._times[number], self._places[number]
         known = None if client is None else {1: "request", 0: "response"}.get(self._directions[number])
         source = Source(
             frame=number,
-            offset=None if place < 0 else place,
+            offset=None if offset < 0 else offset,
             time=None if isnan(time) else time,
             client=client,
             broker=broker,

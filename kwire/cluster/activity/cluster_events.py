@@ -65,10 +65,10 @@ def _partition_changes(
 ) -> Iterator[tuple[tuple[str, int], _Change]]:
     for key, timeline in model.timelines.items():
         for before, after in pairwise(_lasting(timeline.entries)):
-            place = shown.get(after.since.order, FramePlace())
+            frame_place = shown.get(after.since.order, FramePlace())
             for kind, text, nodes in state_differences(before.state, after.state):
                 brokers = frozenset(node for node in nodes if node >= 0)
-                yield key, _Change(kind, text, after.since.time, place, brokers)
+                yield key, _Change(kind, text, after.since.time, frame_place, brokers)
 
 
 def _lasting(entries: Iterable[TimelineEntry]) -> Iterator[TimelineEntry]:
@@ -173,6 +173,6 @@ def _broker_events(lives: list[Life], first: Moment | None, shown: Mapping[int, 
 
 
 def _broker_event(node: int, text: str, moment: Moment, shown: Mapping[int, FramePlace]) -> ActivityEvent:
-    place = shown.get(moment.order, FramePlace())
+    frame_place = shown.get(moment.order, FramePlace())
     subjects = frozenset(subject(BROKER, node))
-    return ActivityEvent("broker", f"broker {node} {text}", moment.time, *place, subjects)
+    return ActivityEvent("broker", f"broker {node} {text}", moment.time, *frame_place, subjects)

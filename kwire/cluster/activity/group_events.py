@@ -71,7 +71,7 @@ class GroupEvents:
             stated = "a member joined"
         if stated:
             reasons = self._reasons.setdefault(message.group_id, [])
-            reasons.append(f"{stated} {_quoted(request.client.client_id)}")
+            reasons.append(f"{stated} {_client_text(request.client.client_id)}")
 
     def _take_reasons(self, group_id: str) -> str:
         """Return why a group rebalanced, as text."""
@@ -103,7 +103,7 @@ class GroupEvents:
         reasons = self._reasons.setdefault(request.message.group_id, [])
         for member in after.names.keys() - before.names.keys():
             if name in JOINS:
-                self._add(request, response, f"{_member(member)} joins {_quoted(request.client.client_id)}")
+                self._add(request, response, f"{_member(member)} joins {_client_text(request.client.client_id)}")
         for member in before.names.keys() - after.names.keys():
             has_left = name == "LeaveGroupRequest" or name not in JOINS or request.message.member_id == member
             stated = _leave_reason(request, member)
@@ -154,7 +154,7 @@ def _member(member_id: str) -> str:
     return f"member {member_id}" if len(member_id) <= 40 else f"member {member_id[:36]}..."
 
 
-def _quoted(client: str | None) -> str:
+def _client_text(client: str | None) -> str:
     return f"(client {client})" if client else "(no client id)"
 
 

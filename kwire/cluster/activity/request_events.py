@@ -44,7 +44,7 @@ class RequestEvents:
         for number in result.frame.closed:
             self.retries.close((source.file or "", number))
         if isinstance(result, Request):
-            self.send(_sent_request(result, source.frame))
+            self.send(_make_sent_request(result, source.frame))
             self._add_named(result)
         elif isinstance(result, Response):
             self._add_response(result)
@@ -73,7 +73,7 @@ class RequestEvents:
             topics = f" ({', '.join(facts.topics[:4])})" if facts.topics else ""
             message = _message_of(result.message)
             self._add(result, "error", f"{result.api_name}: {errors}{topics}{message}", *subject(TOPIC, *facts.topics))
-        request = _sent_request(result, result.request_frame)
+        request = _make_sent_request(result, result.request_frame)
         reason = next((str(code) for code in codes if getattr(code, "retriable", False)), None)
         if reason is not None:
             self.fail(request, reason, result.frame.source.time)
@@ -98,7 +98,7 @@ class RequestEvents:
         self._log.add(ActivityEvent(kind, words, source.time, source.file or "", source.frame, frozenset(named)))
 
 
-def _sent_request(result: Request | Response, frame: int | None) -> SentRequest:
+def _make_sent_request(result: Request | Response, frame: int | None) -> SentRequest:
     """Return a request, or the request of a response, which is in a frame."""
     source = result.frame.source
     ip = (source.client or "").rpartition(":")[0]
@@ -119,7 +119,7 @@ def _message_of(message: Any) -> str:
 _Description = Iterator[tuple[str, str, list[str]]]
 
 
-def _created(message: Any) -> _Description:
+def _describe_created(message: Any) -> _Description:
     for topic in message.topics:
         if not topic.error_code:
             count = getattr(topic, "num_partitions", -1)
@@ -127,7 +127,7 @@ def _created(message: Any) -> _Description:
             yield "topic", f"creates topic {topic.name}{partitions}", [topic.name]
 
 
-def _deleted(message: Any) -> _Description:
+def _describe_deleted(message: Any) -> _Description:
     for topic in message.responses:
         if not topic.error_code and topic.name:
             yield "topic", f"deletes topic {topic.name}", [topic.name]
@@ -165,8 +165,8 @@ def _transaction_ended(message: Any) -> _Description:
 
 
 _DESCRIPTIONS: dict[str, Callable[[Any], _Description]] = {
-    "CreateTopicsResponse": _created,
-    "DeleteTopicsResponse": _deleted,
+    "CreateTopicsResponse": _describe_created,
+    "DeleteTopicsResponse": _describe_deleted,
     "CreatePartitionsResponse": _partitions_added,
     "InitProducerIdRequest": _transaction_begun,
     "AddPartitionsToTxnRequest": _transaction_partitions,

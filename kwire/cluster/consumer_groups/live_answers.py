@@ -16,12 +16,12 @@ class _Answer(NamedTuple):
     frame: Frame = Frame(b"", Source())
 
 
-def take_answer(groups: CapturedGroups, message: Any, asked: Any = None) -> None:
+def take_answer(groups: CapturedGroups, message: Any, request: Any = None) -> None:
     """Apply an answer.
 
     Args:
         groups: receives what it says.
         message: the message of the response.
-        asked: the message of the request, where the response alone does not say what it answers.
+        request: the message of the request, where the response alone does not say what it answers.
     """
-    HANDLERS[type(message).__name__](groups, _Answer(message), None if asked is None else _Answer(asked))
+    HANDLERS[type(message).__name__](groups, _Answer(message), None if request is None else _Answer(request))

@@ -15,7 +15,7 @@ def find_deleted_topics(timelines: Mapping[tuple[str, int], PartitionTimeline]) 
     Args:
         timelines: the partitions, by topic and index.
     """
-    found: dict[str, DeletedTopic] = {}
+    deletions: dict[str, DeletedTopic] = {}
     existing = set[str]()
     for (topic, _), timeline in sorted(timelines.items()):
         if not timeline.entries:
@@ -25,7 +25,7 @@ def find_deleted_topics(timelines: Mapping[tuple[str, int], PartitionTimeline]) 
             existing.add(topic)
             continue
         deleted = DeletedTopic(entry.since.time, entry.authority >= Authority.CONTROLLER)
-        other = found.get(topic)
+        other = deletions.get(topic)
         if other is None or (deleted.time or 0.0) > (other.time or 0.0):
-            found[topic] = deleted
-    return {topic: deleted for topic, deleted in found.items() if topic not in existing}
+            deletions[topic] = deleted
+    return {topic: deleted for topic, deleted in deletions.items() if topic not in existing}

@@ -33,14 +33,14 @@ class PriorityQueue(Generic[E]):
         """Add an element; it rises only above greater ones."""
         heap = self._heap
         heap.append(element)
-        place = len(heap) - 1
-        while place:
-            parent = (place - 1) // 2
+        index = len(heap) - 1
+        while index:
+            parent = (index - 1) // 2
             if self._priority(element) >= self._priority(heap[parent]):
                 break
-            heap[place] = heap[parent]
-            place = parent
-        heap[place] = element
+            heap[index] = heap[parent]
+            index = parent
+        heap[index] = element
 
     def poll(self) -> E | None:
         """Remove and return the first element; None if the queue is empty."""
@@ -49,15 +49,15 @@ class PriorityQueue(Generic[E]):
             return None
         first = heap[0]
         last = heap.pop()
-        place = 0
-        while (child := 2 * place + 1) < len(heap):
+        index = 0
+        while (child := 2 * index + 1) < len(heap):
             right = child + 1
             if right < len(heap) and self._priority(heap[child]) > self._priority(heap[right]):
                 child = right
             if self._priority(last) <= self._priority(heap[child]):
                 break
-            heap[place] = heap[child]
-            place = child
+            heap[index] = heap[child]
+            index = child
         if heap:
-            heap[place] = last
+            heap[index] = last
         return first

@@ -46,8 +46,8 @@ class DirectoryPlan:
     def load(self, directory: Directory, is_after: bool) -> tuple[int, int]:
         """Return the number of replicas and the bytes in a directory, before or after the plan."""
         paths = self.after if is_after else self.before
-        held = [replica for replica, path in paths.items() if (replica[0], path) == directory]
-        return len(held), sum(self.sizes[replica] for replica in held)
+        replicas = [replica for replica, path in paths.items() if (replica[0], path) == directory]
+        return len(replicas), sum(self.sizes[replica] for replica in replicas)
 
 
 def plan_directories(
@@ -89,17 +89,17 @@ def _plan_broker(
     may_move: Callable[[Replica], bool],
 ) -> None:
     """Add the replicas of one broker to a plan."""
-    held = {
+    stored = {
         (broker, *key): (path, size) for path, log_dir in directories.items() for key, size in log_dir.sizes.items()
     }
-    for replica, (path, size) in held.items():
+    for replica, (path, size) in stored.items():
         plan.before[replica] = plan.after[replica] = path
         plan.sizes[replica] = size
     open_paths = [path for path, log_dir in directories.items() if not log_dir.error_code and path not in left]
     loads = [sum(directories[path].sizes.values()) for path in open_paths]
     limits = [load + _usable(directories[path]) for path, load in zip(open_paths, loads, strict=True)]
     weights = _weights([directories[path].total for path in open_paths])
-    leaving = [replica for replica, (path, _) in held.items() if path in left and may_move(replica)]
+    leaving = [replica for replica, (path, _) in stored.items() if path in left and may_move(replica)]
     for replica in sorted(leaving, key=lambda replica: (-plan.sizes[replica], replica)):
         size = plan.sizes[replica]
         if directories[plan.before[replica]].error_code:
@@ -112,7 +112,7 @@ def _plan_broker(
         best = min(fitting, key=lambda number: ((loads[number] + size) / weights[number], number))
         loads[best] += size
         plan.after[replica] = open_paths[best]
-    movable = [replica for replica in held if plan.after[replica] in open_paths and may_move(replica)]
+    movable = [replica for replica in stored if plan.after[replica] in open_paths and may_move(replica)]
     if not balance or len(open_paths) < 2 or not sum(loads):
         return
     chosen = [1 << open_paths.index(plan.after[replica]) for replica in movable]

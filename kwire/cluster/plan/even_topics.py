@@ -101,13 +101,13 @@ class EvenTopics:
 
     def _cheapest(self, giver: int, taker: int) -> dict[int, tuple[int, int, int]]:
         """Return by topic what it costs to move one of its replicas: squares, moves, and the cheapest partition."""
-        found: dict[int, tuple[int, int, int]] = {}
+        moves: dict[int, tuple[int, int, int]] = {}
         for partition, open_cost in self._movable(giver, taker):
             topic = self._topics[partition]
             loads = self._loads[topic]
             move = 2 * (loads[taker] - loads[giver] + 1), open_cost, partition
-            found[topic] = min(found.get(topic, move), move)
-        return found
+            moves[topic] = min(moves.get(topic, move), move)
+        return moves
 
     def _movable(self, giver: int, taker: int) -> Iterator[tuple[int, int]]:
         """Yield the partitions that can move from a broker to another, and by how much this changes the cost."""

@@ -108,17 +108,17 @@ def path_counts():
     frames, rows of frames, and batches of records that were checked. Of a body that is decoded again by the reference
     after it was refused here, the first attempt counts as left.
     """
-    cdef Paths* one = &taken_paths
+    cdef Paths* paths = &taken_paths
     return {
-        "decode": (one.bodies_decoded, one.bodies_read - one.bodies_decoded),
-        "encode": (one.bodies_encoded, one.bodies_written - one.bodies_encoded),
-        "json": (one.texts_written, one.texts_begun - one.texts_written),
-        "columns": (one.columns_filled, one.columns_left),
-        "packets": (one.packets_taken, one.packets_left),
-        "frames": (one.frames_counted, one.frames_left),
-        "lines": (one.lines_written, one.lines_left),
-        "rows": (one.rows_added, one.rows_left),
-        "batches": (one.batches_checked, one.batches_left),
+        "decode": (paths.bodies_decoded, paths.bodies_read - paths.bodies_decoded),
+        "encode": (paths.bodies_encoded, paths.bodies_written - paths.bodies_encoded),
+        "json": (paths.texts_written, paths.texts_begun - paths.texts_written),
+        "columns": (paths.columns_filled, paths.columns_left),
+        "packets": (paths.packets_taken, paths.packets_left),
+        "frames": (paths.frames_counted, paths.frames_left),
+        "lines": (paths.lines_written, paths.lines_left),
+        "rows": (paths.rows_added, paths.rows_left),
+        "batches": (paths.batches_checked, paths.batches_left),
     }
 
 

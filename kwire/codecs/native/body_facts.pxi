@@ -26,13 +26,13 @@ cdef struct Facts:
     Py_ssize_t error_count, error_room
 
 
-cdef inline void begin_facts(Facts* found) noexcept:
-    memset(found, 0, sizeof(Facts))
+cdef inline void begin_facts(Facts* facts) noexcept:
+    memset(facts, 0, sizeof(Facts))
 
 
-cdef inline void release_facts(Facts* found) noexcept:
-    PyMem_Free(found.topics)
-    PyMem_Free(found.errors)
+cdef inline void release_facts(Facts* facts) noexcept:
+    PyMem_Free(facts.topics)
+    PyMem_Free(facts.errors)
 
 
 cdef class BodyFacts:
@@ -75,48 +75,48 @@ cdef class BodyFacts:
             raise ValueError("the table pairs a topic id with several names")
         return 0
 
-    cdef bint find(self, const uint8_t* p, Py_ssize_t size, Facts* found) except -1:
+    cdef bint find(self, const uint8_t* p, Py_ssize_t size, Facts* facts) except -1:
         """Find the fields of interest of a body; return False if it must be decoded."""
         cdef Cursor c
         aim(&c, p, size)
-        found.values = NULL
-        return self.walk(&c, found)
+        facts.values = NULL
+        return self.walk(&c, facts)
 
-    cdef bint walk(self, Cursor* c, Facts* found) except -1:
-        found.marks, found.fields = address_of(self.marks), self.table.fields
-        found.count = found.error_count = 0
+    cdef bint walk(self, Cursor* c, Facts* facts) except -1:
+        facts.marks, facts.fields = address_of(self.marks), self.table.fields
+        facts.count = facts.error_count = 0
         try:
-            check(self.table.nodes, c, found)
+            check(self.table.nodes, c, facts)
         except (Declined, ValueError):
             return False
-        return c.at == c.end and not (self.guarded and self.is_guarded(found))
+        return c.at == c.end and not (self.guarded and self.is_guarded(facts))
 
     def of(self, bytes body not None):
         """Return the error codes of a body other than 0, and the ids and names of its topics; None if it must be
         decoded."""
-        cdef Facts found
-        begin_facts(&found)
+        cdef Facts facts
+        begin_facts(&facts)
         try:
-            if not self.find(address_of(body), PyBytes_GET_SIZE(body), &found):
+            if not self.find(address_of(body), PyBytes_GET_SIZE(body), &facts):
                 return None
-            topics = [(topic_id(&found.topics[i]), topic_name(&found.topics[i])) for i in range(found.count)]
-            return [found.errors[i].code for i in range(found.error_count)], topics
+            topics = [(topic_id(&facts.topics[i]), topic_name(&facts.topics[i])) for i in range(facts.count)]
+            return [facts.errors[i].code for i in range(facts.error_count)], topics
         finally:
-            release_facts(&found)
+            release_facts(&facts)
 
     def values_of(self, bytes body not None, int count, Py_ssize_t texts):
         """Return the values of the fields on the wire, a list for each of `count` indexes; arrays are tuples. From the
         index `texts` on, values and elements of arrays are JSON texts in UTF-8. None if the body must be decoded."""
-        cdef Facts found
+        cdef Facts facts
         cdef Cursor c
         cdef list values = [[] for _ in range(count)]
         aim(&c, address_of(body), PyBytes_GET_SIZE(body))
-        begin_facts(&found)
-        found.values, found.texts = <PyObject*>values, texts
+        begin_facts(&facts)
+        facts.values, facts.texts = <PyObject*>values, texts
         try:
-            return values if self.walk(&c, &found) else None
+            return values if self.walk(&c, &facts) else None
         finally:
-            release_facts(&found)
+            release_facts(&facts)
 
     def path(self, Py_ssize_t field):
         """Return the path of a field, given its row: with dots, without indices."""
@@ -137,10 +137,10 @@ cdef class BodyFacts:
                 return f"{<object>f.name}.{rest}"
         return None
 
-    cdef bint is_guarded(self, const Facts* found) except -1:
+    cdef bint is_guarded(self, const Facts* facts) except -1:
         cdef Py_ssize_t i
-        for i in range(found.count):
-            if topic_name(&found.topics[i]) in self.guarded or topic_id(&found.topics[i]) in self.guarded:
+        for i in range(facts.count):
+            if topic_name(&facts.topics[i]) in self.guarded or topic_id(&facts.topics[i]) in self.guarded:
                 return True
         return False
 
@@ -150,22 +150,22 @@ def mark_of(interest):
     return INTERESTS[interest] if isinstance(interest, str) else FIRST_VALUE + interest
 
 
-cdef object topic_name(const Topic* one):
-    return text_of(one.name, one.size, NULL) if one.size else None
+cdef object topic_name(const Topic* topic):
+    return text_of(topic.name, topic.size, NULL) if topic.size else None
 
 
-cdef object topic_id(const Topic* one):
-    return copied(one.id, 16, 0, 16) if one.id != NULL else None
+cdef object topic_id(const Topic* topic):
+    return copied(topic.id, 16, 0, 16) if topic.id != NULL else None
 
 
-cdef int check(Node* n, Cursor* c, Facts* found) except -1:
+cdef int check(Node* n, Cursor* c, Facts* facts) except -1:
     """Read a value as `text` does, without writing it."""
     cdef Py_ssize_t size, i
     cdef Node* element
     if n.kind <= UINT32 or n.kind == UUID or n.kind == FLOAT64:
         take(c, n.width)
     elif n.kind == STRUCT:
-        check_struct(n, c, found)
+        check_struct(n, c, facts)
     elif n.kind == STRING:
         size = length(n, c)
         if size > 0:
@@ -177,7 +177,7 @@ cdef int check(Node* n, Cursor* c, Facts* found) except -1:
             take(c, max(size, 0) * element.width)
         else:
             for i in range(size):
-                check(element, c, found)
+                check(element, c, facts)
     elif n.kind == BOOLEAN:
         boolean(take(c, 1))
     elif n.kind == BYTES:
@@ -185,7 +185,7 @@ cdef int check(Node* n, Cursor* c, Facts* found) except -1:
         if size > 0:
             take(c, size)
     elif present(n, c):
-        check_struct(n.child, c, found)
+        check_struct(n.child, c, facts)
     return 0
 
 
@@ -196,30 +196,30 @@ cdef inline const uint8_t* checked_text(Cursor* c, Py_ssize_t size) except NULL:
     return p
 
 
-cdef int check_struct(Node* n, Cursor* c, Facts* found) except -1:
+cdef int check_struct(Node* n, Cursor* c, Facts* facts) except -1:
     cdef Field* f = n.fields
     cdef Field* end = f + n.count
     cdef Topic topic
     topic.id, topic.name, topic.size = NULL, NULL, 0
     while f < end:
-        if found.marks[f - found.fields]:
-            note(f, c, found, &topic)
+        if facts.marks[f - facts.fields]:
+            note(f, c, facts, &topic)
         else:
-            check(f.node, c, found)
+            check(f.node, c, facts)
         f += 1
     if topic.id != NULL:
-        add_topic(found, &topic)
+        add_topic(facts, &topic)
     if n.tags >= 0:
         if not accept(c, 0):
-            check_tags(n, c, found)
+            check_tags(n, c, facts)
     return 0
 
 
-cdef int check_tags(Node* n, Cursor* c, Facts* found) except -1:
+cdef int check_tags(Node* n, Cursor* c, Facts* facts) except -1:
     cdef int64_t count = unsigned_varint(c), i, tag, last = -1
     cdef Py_ssize_t size
     cdef int known
-    cdef Cursor one
+    cdef Cursor section
     cdef Field* f
     cdef Topic topic
     topic.id, topic.name, topic.size = NULL, NULL, 0
@@ -236,24 +236,24 @@ cdef int check_tags(Node* n, Cursor* c, Facts* found) except -1:
             take(c, size)
             continue
         f = &n.fields[n.count + known]
-        one = c[0]
+        section = c[0]
         tag_value(f, size, c)
-        if found.marks[f - found.fields]:
-            note(f, &one, found, &topic)
+        if facts.marks[f - facts.fields]:
+            note(f, &section, facts, &topic)
         else:
-            check(f.node, &one, found)
+            check(f.node, &section, facts)
     return 0
 
 
-cdef int note(Field* f, Cursor* c, Facts* found, Topic* topic) except -1:
+cdef int note(Field* f, Cursor* c, Facts* facts, Topic* topic) except -1:
     """Read a field of interest; `topic` is the topic of its struct."""
-    cdef int mark = found.marks[f - found.fields]
+    cdef int mark = facts.marks[f - facts.fields]
     if mark >= FIRST_VALUE:
-        if mark - FIRST_VALUE < found.texts:
-            collect(f.node, c[0], <list>(<list>found.values)[mark - FIRST_VALUE])
+        if mark - FIRST_VALUE < facts.texts:
+            collect(f.node, c[0], <list>(<list>facts.values)[mark - FIRST_VALUE])
         else:
-            collect_texts(f.node, c[0], <list>(<list>found.values)[mark - FIRST_VALUE])
-        return check(f.node, c, found)
+            collect_texts(f.node, c[0], <list>(<list>facts.values)[mark - FIRST_VALUE])
+        return check(f.node, c, facts)
     cdef Node* node = f.node
     cdef bint is_array = node.kind == ARRAY
     cdef Py_ssize_t count = length(node, c) if is_array else 1, i, size
@@ -264,7 +264,7 @@ cdef int note(Field* f, Cursor* c, Facts* found, Topic* topic) except -1:
         if mark == ERROR_CODE:
             code = integer(node.kind, take(c, node.width))
             if code:
-                add_error(found, f - found.fields, code)
+                add_error(facts, f - facts.fields, code)
         elif mark == TOPIC_ID:
             p = take(c, 16)
             topic.id = p if integer(INT64, p) or integer(INT64, p + 8) else NULL
@@ -273,7 +273,7 @@ cdef int note(Field* f, Cursor* c, Facts* found, Topic* topic) except -1:
             topic.size = max(size, 0)
             topic.name = checked_text(c, size) if size > 0 else c.at
             if size > 0 or is_array:
-                add_topic(found, topic)
+                add_topic(facts, topic)
     return 0
 
 
@@ -305,20 +305,20 @@ cdef int collect_texts(Node* n, Cursor c, list values) except -1:
     return 0
 
 
-cdef int add_topic(Facts* found, const Topic* topic) except -1:
+cdef int add_topic(Facts* facts, const Topic* topic) except -1:
     """Add a topic. A topic with an id is added at the end of its struct, because its name may follow the id."""
-    if found.count == found.room:
-        found.topics = <Topic*>widened(found.topics, &found.room, sizeof(Topic))
-    found.topics[found.count] = topic[0]
-    found.count += 1
+    if facts.count == facts.room:
+        facts.topics = <Topic*>widened(facts.topics, &facts.room, sizeof(Topic))
+    facts.topics[facts.count] = topic[0]
+    facts.count += 1
     return 0
 
 
-cdef int add_error(Facts* found, Py_ssize_t field, int64_t code) except -1:
-    if found.error_count == found.error_room:
-        found.errors = <FoundError*>widened(found.errors, &found.error_room, sizeof(FoundError))
-    found.errors[found.error_count].field, found.errors[found.error_count].code = field, code
-    found.error_count += 1
+cdef int add_error(Facts* facts, Py_ssize_t field, int64_t code) except -1:
+    if facts.error_count == facts.error_room:
+        facts.errors = <FoundError*>widened(facts.errors, &facts.error_room, sizeof(FoundError))
+    facts.errors[facts.error_count].field, facts.errors[facts.error_count].code = field, code
+    facts.error_count += 1
     return 0
 
 

@@ -168,21 +168,21 @@ cdef inline const uint8_t* part(const uint8_t* base, Py_ssize_t size, Py_ssize_t
     return base + at if is_inside(size, at, count) else NULL
 
 
-cdef const uint8_t* part_of(held, Py_ssize_t start, Py_ssize_t size) except NULL:
+cdef const uint8_t* part_of(owner, Py_ssize_t start, Py_ssize_t size) except NULL:
     """Return a pointer to a part of `bytes` or of a `bytearray`."""
-    if type(held) is bytes:
-        if is_inside(PyBytes_GET_SIZE(held), start, size):
-            return <const uint8_t*>PyBytes_AS_STRING(held) + start
-    elif is_inside(PyByteArray_GET_SIZE(held), start, size):
-        return <const uint8_t*>PyByteArray_AS_STRING(held) + start
+    if type(owner) is bytes:
+        if is_inside(PyBytes_GET_SIZE(owner), start, size):
+            return <const uint8_t*>PyBytes_AS_STRING(owner) + start
+    elif is_inside(PyByteArray_GET_SIZE(owner), start, size):
+        return <const uint8_t*>PyByteArray_AS_STRING(owner) + start
     raise ValueError("the bytes of a frame are not there")
 
 
-cdef inline const uint8_t* address_in(PyObject* held, Py_ssize_t start) noexcept:
+cdef inline const uint8_t* address_in(PyObject* owner, Py_ssize_t start) noexcept:
     """Return a pointer to a part that `part_of` has checked, and that still has its size."""
-    if PyBytes_CheckExact(held):
-        return <const uint8_t*>PyBytes_DataOf(held) + start
-    return <const uint8_t*>PyByteArray_AS_STRING(<object>held) + start
+    if PyBytes_CheckExact(owner):
+        return <const uint8_t*>PyBytes_DataOf(owner) + start
+    return <const uint8_t*>PyByteArray_AS_STRING(<object>owner) + start
 
 
 cdef inline const uint8_t* bytes_of_text(PyObject* text, Py_ssize_t* size) except NULL:

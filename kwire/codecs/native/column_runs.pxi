@@ -42,19 +42,19 @@ cdef inline int add_checks(Run* run, const uint8_t* p, Py_ssize_t size, Py_ssize
     return 0
 
 
-cdef inline Py_ssize_t count_like(Run* run, Cursor* c, Py_ssize_t most) noexcept:
+cdef inline Py_ssize_t count_like(Run* run, Cursor* c, Py_ssize_t limit) noexcept:
     """Return how many of the next rows belong to a run."""
     cdef const uint8_t* p = c.at
-    cdef Py_ssize_t found = 0
+    cdef Py_ssize_t count = 0
     if run.stride == 0:
         return 0
-    most = min(most, (c.end - c.at) // run.stride)
-    while found < most:
+    limit = min(limit, (c.end - c.at) // run.stride)
+    while count < limit:
         if differs(p, run.at, run.wanted, run.checks):
             break
-        found += 1
+        count += 1
         p += run.stride
-    return found
+    return count
 
 
 cdef int append_run(Run* run, const uint8_t* p, Py_ssize_t rows, Column* columns) except -1:

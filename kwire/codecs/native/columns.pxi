@@ -568,11 +568,11 @@ cdef class ColumnTable:
     cdef int depth_of(self, Node* n) except -1:
         """Return the depth of the level that leads to a node."""
         cdef int depth = 0
-        cdef Node* one = &self.table.nodes[0]
-        cdef Node* below = self.below(one)
+        cdef Node* part = &self.table.nodes[0]
+        cdef Node* below = self.below(part)
         while below != n:
-            one = below.child if below.kind == ARRAY or below.kind == NULLABLE_STRUCT else below
-            below = self.below(one)
+            part = below.child if below.kind == ARRAY or below.kind == NULLABLE_STRUCT else below
+            below = self.below(part)
             depth += 1
         return depth
 
@@ -641,8 +641,8 @@ cdef class ColumnTable:
 
 cdef int check_not_default(Field* f, Py_ssize_t size, Cursor* c) except -1:
     """Refuse a tagged field that holds its default, as decoding does."""
-    cdef Cursor one = c[0]
-    tag_value(f, size, &one)
+    cdef Cursor part = c[0]
+    tag_value(f, size, &part)
     return 0
 
 

@@ -65,9 +65,9 @@ cdef class ConversationState:
 
     def cut_in_order(self):
         """Split both directions into frames here, as long as their segments arrive in order."""
-        cdef StreamState one = self.connection.halves[self.client], other = self.connection.halves[1 - self.client]
-        one.conversation, one.cutter, one.asked = self, self.readers[1], True
-        other.conversation, other.cutter, other.asked = self, self.readers[0], False
+        cdef StreamState own = self.connection.halves[self.client], other = self.connection.halves[1 - self.client]
+        own.conversation, own.cutter, own.is_request = self, self.readers[1], True
+        other.conversation, other.cutter, other.is_request = self, self.readers[0], False
 
     @property
     def newest(self):
@@ -95,16 +95,16 @@ cdef class ConversationState:
         """The api keys and versions of requests, as in headers; at most the first `APIS`."""
         return [signed_bytes(self.api_numbers[index]) for index in range(self.api_count)]
 
-    def expected(self, int most):
+    def expected(self, int limit):
         """Return the api (key and version as one number) and correlation id of at most `most` next responses."""
         cdef int index = 0
-        cdef Awaited* one
-        found = []
-        while index < min(most, self.size):
-            one = self.ring + (self.begin + index) % self.room
-            found.append((one.api, number_or_none(one.correlation_id)))
+        cdef Awaited* awaited
+        pairs = []
+        while index < min(limit, self.size):
+            awaited = self.ring + (self.begin + index) % self.room
+            pairs.append((awaited.api, number_or_none(awaited.correlation_id)))
             index += 1
-        return found
+        return pairs
 
     def position_of(self, int64_t correlation_id):
         """Return how many awaited responses come before the one with a correlation id; -1 if none has it."""
@@ -142,14 +142,14 @@ cdef class ConversationState:
             self.api_count += 1
 
     cdef int append(self, int32_t api, int64_t correlation_id) except -1:
-        cdef Awaited* one
+        cdef Awaited* own
         if self.size == self.room:
             if self.room == IN_FLIGHT:
                 self.drop(1)
             else:
                 self.widen()
-        one = self.ring + (self.begin + self.size) % self.room
-        one.api, one.correlation_id = api, correlation_id
+        own = self.ring + (self.begin + self.size) % self.room
+        own.api, own.correlation_id = api, correlation_id
         self.size += 1
         return 0
 

@@ -244,16 +244,16 @@ cdef uint32_t put_unknown_tags(Node* n, Cursor* c, int64_t* last, int64_t below,
 
 
 cdef int write_tag(Field* f, PyObject* value, Output* o) except -1:
-    cdef Output one
+    cdef Output section
     cdef Small small
-    begin(&one, &small)
+    begin(&section, &small)
     try:
-        write(f.node, value, &one)
+        write(f.node, value, &section)
         put_unsigned_varint(o, <uint32_t>f.tag)
-        if one.size > LONGEST:
+        if section.size > LONGEST:
             refuse()
-        put_unsigned_varint(o, <uint32_t>one.size)
-        put(o, one.data, one.size)
+        put_unsigned_varint(o, <uint32_t>section.size)
+        put(o, section.data, section.size)
     finally:
-        release(&one)
+        release(&section)
     return 0

@@ -6,12 +6,12 @@ cdef struct Captured:
     PyObject* ends             # the endpoints of its connection
     Py_ssize_t start, size     # its position in `held`
     int64_t offset, now
-    bint asked
+    bint is_request
 
 
-cdef inline const uint8_t* bytes_of_frame(const Captured* one) noexcept:
+cdef inline const uint8_t* bytes_of_frame(const Captured* frame) noexcept:
     """Return the bytes of a frame; `FrameBatch.put` has checked its bounds."""
-    return address_in(one.held, one.start)
+    return address_in(frame.held, frame.start)
 
 
 cdef class FrameBatch:
@@ -43,27 +43,27 @@ cdef class FrameBatch:
         self.count += 1
         return self.items + self.count - 1
 
-    cdef int put(self, held, EndsState ends, Py_ssize_t start, Py_ssize_t size, int64_t offset, int64_t now, bint asked) except -1:
+    cdef int put(self, held, EndsState ends, Py_ssize_t start, Py_ssize_t size, int64_t offset, int64_t now, bint is_request) except -1:
         """Add a frame at a position of some bytes: `bytes`, or a `bytearray` that nobody else has."""
-        cdef Captured* one
+        cdef Captured* item
         if ends is None:
             raise ValueError("a frame has endpoints")
         part_of(held, start, size)
-        one = self.next()
-        one.held, one.ends = Py_NewRef(<PyObject*>held), Py_NewRef(<PyObject*>ends)
-        one.start, one.size, one.offset, one.now, one.asked = start, size, offset, now, asked
+        item = self.next()
+        item.held, item.ends = Py_NewRef(<PyObject*>held), Py_NewRef(<PyObject*>ends)
+        item.start, item.size, item.offset, item.now, item.is_request = start, size, offset, now, is_request
         return 0
 
     def append(self, captured):
         """Add a `CapturedFrame`, or the number of a closed connection."""
-        cdef Captured* one
+        cdef Captured* frame
         if type(captured) is tuple:
-            ends, asked, offset, now, data, fault, first, _ = captured
+            ends, is_request, offset, now, data, fault, first, _ = captured
             if fault is None and first is not None and type(data) is bytes and isinstance(ends, EndsState) and is_time(now):
-                self.put(data, ends, 0, PyBytes_GET_SIZE(data), offset, none_or_number(now), asked)
+                self.put(data, ends, 0, PyBytes_GET_SIZE(data), offset, none_or_number(now), is_request)
                 return
-        one = self.next()
-        one.held, one.ends = Py_NewRef(<PyObject*>captured), NULL
+        frame = self.next()
+        frame.held, frame.ends = Py_NewRef(<PyObject*>captured), NULL
 
     def __iadd__(self, several):
         for captured in list(several) if several is self else several:
@@ -90,25 +90,25 @@ cdef class FrameBatch:
         cdef Py_ssize_t at
         return [<object>self.items[at].held for at in range(self.count) if self.items[at].ends == NULL]
 
-    cdef object captured(self, const Captured* one):
+    cdef object captured(self, const Captured* frame):
         cdef const uint8_t* p
         cdef object first, second
-        cdef tuple found
-        if one.ends == NULL:
-            return <object>one.held
-        p = bytes_of_frame(one)
-        first = int32_at(p, one.size, 4) if one.size >= 8 else None
-        second = int32_at(p, one.size, 8) if one.size >= LEAST_REQUEST else 0
-        found = <object>one.ends, one.asked, one.offset, number_or_none(one.now), self.data_of(one), None, first, second
-        PyObject_GC_UnTrack(<PyObject*>found)  # it is in no cycle; the collector took a tenth of the time
-        return found
+        cdef tuple values
+        if frame.ends == NULL:
+            return <object>frame.held
+        p = bytes_of_frame(frame)
+        first = int32_at(p, frame.size, 4) if frame.size >= 8 else None
+        second = int32_at(p, frame.size, 8) if frame.size >= LEAST_REQUEST else 0
+        values = <object>frame.ends, frame.is_request, frame.offset, number_or_none(frame.now), self.data_of(frame), None, first, second
+        PyObject_GC_UnTrack(<PyObject*>values)  # it is in no cycle; the collector took a tenth of the time
+        return values
 
-    cdef object data_of(self, const Captured* one):
+    cdef object data_of(self, const Captured* frame):
         """Return the bytes of a frame."""
-        cdef object data = <object>one.held
-        if type(data) is bytes and one.size == PyBytes_SizeOf(one.held):
+        cdef object data = <object>frame.held
+        if type(data) is bytes and frame.size == PyBytes_SizeOf(frame.held):
             return data
-        return copied(bytes_of_frame(one), one.size, 0, one.size)
+        return copied(bytes_of_frame(frame), frame.size, 0, frame.size)
 
     def count_frames(self, counter):
         """Count frames; `counter` counts the unusual ones.
@@ -125,36 +125,36 @@ cdef class FrameBatch:
         cdef list counts = []
         cdef int64_t frames = 0, size = 0
         cdef Py_ssize_t at
-        cdef Captured* one
+        cdef Captured* frame
         cdef PairingState connection
         apis = counter.apis
         self.walks += 1
         try:
             for at in range(self.count):
-                one = self.items + at
-                if one.ends == NULL:
-                    counter.count(<object>one.held)
+                frame = self.items + at
+                if frame.ends == NULL:
+                    counter.count(<object>frame.held)
                     continue
-                connection = connection_of(one, counter, apis)
-                if self.counted(one, connection, counter, counts):
+                connection = connection_of(frame, counter, apis)
+                if self.counted(frame, connection, counter, counts):
                     frames += 1
-                    size += one.size
+                    size += frame.size
                 else:
-                    counter.count(self.captured(one))
+                    counter.count(self.captured(frame))
                     taken_paths.frames_left += 1
         finally:
             self.walks -= 1
         taken_paths.frames_counted += frames
         return frames, size, counts
 
-    def lines(self, writer, Py_ssize_t start, int64_t number, Py_ssize_t most):
+    def lines(self, writer, Py_ssize_t start, int64_t number, Py_ssize_t size_limit):
         """Write the lines of frames; `writer` writes the unusual ones.
 
         Args:
             writer: a `CapturedLines` or a `JsonLines`.
             start: the index of the first item.
             number: the number of the next frame in the capture.
-            most: the approximate maximum size of the lines in bytes.
+            size_limit: the approximate maximum size of the lines in bytes.
 
         Returns:
             The index of the next item, the number of written frames, their lines, and the exception that interrupted
@@ -162,7 +162,7 @@ cdef class FrameBatch:
         """
         cdef Py_ssize_t at = start, written = 0, left = 0
         cdef int64_t first = number
-        cdef Captured* one
+        cdef Captured* frame
         cdef Output o
         cdef Taken taken = Taken.__new__(Taken)
         cdef bint is_text = writer.is_text
@@ -176,25 +176,25 @@ cdef class FrameBatch:
         begin(&o, NULL)
         self.walks += 1
         try:
-            while at < self.count and o.size < most and (query is None or query.shown < query.limit):
-                one = self.items + at
+            while at < self.count and o.size < size_limit and (query is None or query.shown < query.limit):
+                frame = self.items + at
                 at += 1
-                if one.ends == NULL and type(<object>one.held) is not tuple:
-                    writer.forget(<object>one.held)
+                if frame.ends == NULL and type(<object>frame.held) is not tuple:
+                    writer.forget(<object>frame.held)
                     continue
-                taken.take(self, one, writer, apis, number)
+                taken.take(self, frame, writer, apis, number)
                 if query is not None and taken.call is not None:
-                    choice = select(one, writer, taken, number, query, &o)
+                    choice = select(frame, writer, taken, number, query, &o)
                 is_written = choice != LEFT_TO_PYTHON and taken.call is not None
                 if is_written and choice == SELECTED and (query is None or not (query.counts or query.has_rows)):
                     if is_text:
-                        is_written = write_text(one, writer, taken, number, &day, &o)
+                        is_written = write_text(frame, writer, taken, number, &day, &o)
                     else:
-                        is_written = write_json(one, writer, taken, number, &o)
+                        is_written = write_json(frame, writer, taken, number, &o)
                 if not is_written:
                     o.size, day = written, -1
                     left += 1
-                    put_text(&o, writer.rest(self.captured(one), number, taken.connection, taken.header_of(one)))
+                    put_text(&o, writer.rest(self.captured(frame), number, taken.connection, taken.header_of(frame)))
                 elif query is not None and choice == SELECTED:
                     query.shown += 1
                 number += 1
@@ -219,7 +219,7 @@ cdef class FrameBatch:
         Returns:
             The number of the next frame.
         """
-        cdef Captured* one
+        cdef Captured* frame
         cdef Py_ssize_t at
         cdef Taken taken = Taken.__new__(Taken)
         cdef KindState kind
@@ -228,15 +228,15 @@ cdef class FrameBatch:
         self.walks += 1
         try:
             for at in range(self.count):
-                one = self.items + at
-                if one.ends == NULL and type(<object>one.held) is not tuple:
-                    writer.forget(<object>one.held)
+                frame = self.items + at
+                if frame.ends == NULL and type(<object>frame.held) is not tuple:
+                    writer.forget(<object>frame.held)
                     continue
-                taken.take(self, one, writer, apis, number)
-                kind = None if taken.call is None else kind_of(one, writer, taken.call)
-                is_usual = kind is not None and kind.body_start(bytes_of_frame(one), one.size)
-                if not is_usual or (one.asked and not same_client(taken.connection.call, kind.call)):
-                    writer.rest(self.captured(one), number, taken.connection, taken.header_of(one))
+                taken.take(self, frame, writer, apis, number)
+                kind = None if taken.call is None else kind_of(frame, writer, taken.call)
+                is_usual = kind is not None and kind.body_start(bytes_of_frame(frame), frame.size)
+                if not is_usual or (frame.is_request and not same_client(taken.connection.call, kind.call)):
+                    writer.rest(self.captured(frame), number, taken.connection, taken.header_of(frame))
                 number += 1
         finally:
             self.walks -= 1
@@ -254,7 +254,7 @@ cdef class FrameBatch:
             The number of the next frame, the kinds whose counts changed, the number of frames by endpoints, and the
             numbers of responses and of requests by span of time.
         """
-        cdef Captured* one
+        cdef Captured* frame
         cdef Py_ssize_t at
         cdef Taken taken = Taken.__new__(Taken)
         cdef list kinds = []
@@ -266,24 +266,24 @@ cdef class FrameBatch:
         self.walks += 1
         try:
             for at in range(self.count):
-                one = self.items + at
-                if one.ends == NULL and type(<object>one.held) is not tuple:
-                    tally.forget(<object>one.held)
+                frame = self.items + at
+                if frame.ends == NULL and type(<object>frame.held) is not tuple:
+                    tally.forget(<object>frame.held)
                     continue
-                taken.take(self, one, tally, apis, number)
-                if taken.call is not None and tallied(one, tally, taken, number, kinds, errors):
-                    ends[<object>one.ends] = ends.get(<object>one.ends, 0) + 1
-                    span = <int64_t>floor(<double>(<object>one.now / BILLION) / width)
+                taken.take(self, frame, tally, apis, number)
+                if taken.call is not None and tallied(frame, tally, taken, number, kinds, errors):
+                    ends[<object>frame.ends] = ends.get(<object>frame.ends, 0) + 1
+                    span = <int64_t>floor(<double>(<object>frame.now / BILLION) / width)
                     if span != newest:  # most frames are in the span of the frame before; objects took 10 % of the time
                         add_to_spans(spans, newest, seen)
                         newest = span
-                    seen[one.asked] += 1
+                    seen[frame.is_request] += 1
                     taken_paths.frames_counted += 1
                 else:
                     if errors:  # in the order of frames
                         tally.add_errors(errors)
                         errors = {}
-                    tally.rest(self.captured(one), number, taken.connection, taken.header_of(one))
+                    tally.rest(self.captured(frame), number, taken.connection, taken.header_of(frame))
                     taken_paths.frames_left += 1
                 number += 1
         finally:
@@ -301,64 +301,64 @@ cdef class FrameBatch:
             connections: number -> connection.
             rows: receives the rows; None only to pair the frames.
         """
-        cdef Captured* one
+        cdef Captured* frame
         cdef Py_ssize_t at
         cdef PairingState connection = None
         cdef CallState call
-        cdef Asked asked
+        cdef SentRequest sent
         cdef int64_t number, newest = NONE
         self.walks += 1
         try:
             for at in range(self.count):
-                one = self.items + at
-                if one.ends == NULL:
+                frame = self.items + at
+                if frame.ends == NULL:
                     newest = NONE
-                    if type(<object>one.held) is tuple:
-                        pairing.take(<object>one.held)
+                    if type(<object>frame.held) is tuple:
+                        pairing.take(<object>frame.held)
                         taken_paths.rows_left += 1
                     else:
-                        connections.pop(<object>one.held, None)
+                        connections.pop(<object>frame.held, None)
                     continue
-                number = (<EndsState>one.ends).connection
+                number = (<EndsState>frame.ends).connection
                 if number != newest:  # consecutive frames often belong to one connection
                     connection, newest = connections.get(number), number
                 if connection is None:
-                    connection = pairing.begin(<object>one.ends, number_or_none(one.now))
-                call = connection.pair_plain(one, -1, &asked)
+                    connection = pairing.begin(<object>frame.ends, number_or_none(frame.now))
+                call = connection.pair_plain(frame, -1, &sent)
                 if call is None:
-                    pairing.take(self.captured(one))
+                    pairing.take(self.captured(frame))
                     taken_paths.rows_left += 1
                     continue
                 taken_paths.rows_added += 1
-                if rows is not None and (call.api.asks if one.asked else call.api.answers):
-                    rows.put(self, one, connection, call)
+                if rows is not None and (call.api.asks if frame.is_request else call.api.answers):
+                    rows.put(self, frame, connection, call)
         finally:
             self.walks -= 1
 
-    cdef bint counted(self, const Captured* one, PairingState connection, counter, list counts) except -1:
+    cdef bint counted(self, const Captured* frame, PairingState connection, counter, list counts) except -1:
         """Count a frame. Return False if it is unusual."""
-        cdef const uint8_t* p = bytes_of_frame(one)
+        cdef const uint8_t* p = bytes_of_frame(frame)
         cdef FrameCount count
         cdef CallState call
-        cdef Asked asked
+        cdef SentRequest sent
         cdef int64_t took
-        if one.asked and begins(p, one.size, 4, counter.telling):
-            counter.meet(connection, copied(p, one.size, 0, one.size))
-        call = connection.pair_plain(one, -1, &asked)
+        if frame.is_request and begins(p, frame.size, 4, counter.telling):
+            counter.meet(connection, copied(p, frame.size, 0, frame.size))
+        call = connection.pair_plain(frame, -1, &sent)
         if call is None:
             return False
         count = call.note if call.note is not None else counter.note(connection, call)
         if not count.is_listed:
             count.is_listed = True
             counts.append(count)
-        if one.asked:
+        if frame.is_request:
             count.requests += 1
-            count.request_bytes += one.size
+            count.request_bytes += frame.size
             return True
         count.responses += 1
-        count.response_bytes += one.size
-        if asked.now != NONE and one.now != NONE:
-            took = one.now - asked.now
+        count.response_bytes += frame.size
+        if sent.now != NONE and frame.now != NONE:
+            took = frame.now - sent.now
             if not -LONGEST_WAIT < took < LONGEST_WAIT:
                 count.owner.add_time(took)
                 return True

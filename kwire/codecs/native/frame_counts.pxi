@@ -29,40 +29,40 @@ cdef class FrameCount:
         self.is_listed = False
 
 
-cdef bint tallied(const Captured* one, tally, Taken taken, int64_t number, list kinds, dict errors) except -1:
+cdef bint tallied(const Captured* frame, tally, Taken taken, int64_t number, list kinds, dict errors) except -1:
     """Count a frame for a report, and its errors in `errors`; return False if its body must be decoded first."""
-    cdef const uint8_t* p = bytes_of_frame(one)
-    cdef KindState kind = kind_of(one, tally, taken.call)
+    cdef const uint8_t* p = bytes_of_frame(frame)
+    cdef KindState kind = kind_of(frame, tally, taken.call)
     cdef Py_ssize_t start
-    if kind is None or kind.facts is None or one.now == NONE:
+    if kind is None or kind.facts is None or frame.now == NONE:
         return False
-    start = kind.body_start(p, one.size)
-    if not start or not kind.facts.find(p + start, one.size - start, &taken.facts):
+    start = kind.body_start(p, frame.size)
+    if not start or not kind.facts.find(p + start, frame.size - start, &taken.facts):
         return False
     if not kind.count:
         kinds.append(kind)
     kind.count += 1
-    kind.size += one.size
-    if one.asked:
-        meet(one, tally, taken.connection, kind, start)
+    kind.size += frame.size
+    if frame.is_request:
+        meet(frame, tally, taken.connection, kind, start)
         return True
-    if taken.asked.now != NONE:
-        kind.times.append(latency_of(&taken.asked, <double>(<object>one.now / BILLION)))
+    if taken.sent.now != NONE:
+        kind.times.append(latency_of(&taken.sent, <double>(<object>frame.now / BILLION)))
     if taken.facts.error_count:
-        add_errors(tally, kind, &taken.facts, number, one.offset, errors)
+        add_errors(tally, kind, &taken.facts, number, frame.offset, errors)
     return True
 
 
-cdef int add_errors(tally, KindState kind, const Facts* found, int64_t number, int64_t offset, dict errors) except -1:
+cdef int add_errors(tally, KindState kind, const Facts* facts, int64_t number, int64_t offset, dict errors) except -1:
     """Count error codes by their keys: number, and position of the first."""
     cdef Py_ssize_t i = 0, count
     cdef PyObject* known
     cdef object key, place
-    while i < found.error_count:
+    while i < facts.error_count:
         count = i
-        while count < found.error_count and same_error(&found.errors[i], &found.errors[count]):
+        while count < facts.error_count and same_error(&facts.errors[i], &facts.errors[count]):
             count += 1
-        key = tally.error_key(kind, found.errors[i].field, found.errors[i].code)
+        key = tally.error_key(kind, facts.errors[i].field, facts.errors[i].code)
         known = PyDict_GetItemWithError(errors, key)
         place = (number, offset) if known == NULL else (<tuple><object>known)[1]
         errors[key] = count - i + (0 if known == NULL else (<tuple><object>known)[0]), place
@@ -70,17 +70,17 @@ cdef int add_errors(tally, KindState kind, const Facts* found, int64_t number, i
     return 0
 
 
-cdef inline bint same_error(const FoundError* one, const FoundError* other) noexcept:
-    return one.field == other.field and one.code == other.code
+cdef inline bint same_error(const FoundError* left, const FoundError* other) noexcept:
+    return left.field == other.field and left.code == other.code
 
 
 cdef int add_to_spans(tuple spans, int64_t span, int64_t* counts) except -1:
     """Add the numbers of responses and requests in a span of time to `spans`, and reset them."""
-    cdef int asked
-    cdef dict found
-    for asked in range(2):
-        if counts[asked]:
-            found = spans[asked]
-            found[span] = found.get(span, 0) + counts[asked]
-            counts[asked] = 0
+    cdef int direction
+    cdef dict facts
+    for direction in range(2):
+        if counts[direction]:
+            facts = spans[direction]
+            facts[span] = facts.get(span, 0) + counts[direction]
+            counts[direction] = 0
     return 0

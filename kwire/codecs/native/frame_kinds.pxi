@@ -24,14 +24,14 @@ cdef class KindState:
         return start + 1 if start < size and byte_at(p, size, start) == 0 else 0
 
 
-cdef inline KindState kind_of(const Captured* one, reader, CallState call):
+cdef inline KindState kind_of(const Captured* frame, reader, CallState call):
     """Return the kind of a frame; None if such frames must be decoded in full."""
-    return (call.note if call.note is not None else reader.kinds(call))[one.asked]
+    return (call.note if call.note is not None else reader.kinds(call))[frame.is_request]
 
 
-cdef PairingState connection_of(const Captured* one, reader, apis):
+cdef PairingState connection_of(const Captured* frame, reader, apis):
     """Return the connection on which a frame arrived."""
-    cdef EndsState ends = <EndsState>one.ends
+    cdef EndsState ends = <EndsState>frame.ends
     cdef PairingState connection = ends.note
     return connection if connection is not None and connection.apis is apis else reader.begin(ends)
 
@@ -42,7 +42,7 @@ cdef class Taken:
     cdef PairingState connection   # None for an item without a connection
     cdef CallState call            # None if the frame must be decoded in full
     cdef object header             # from `Connection.pair`; None if that was not called
-    cdef Asked asked               # the request of a response, without references
+    cdef SentRequest sent               # the request of a response, without references
     cdef Facts facts               # of a body that was read
 
     def __cinit__(self):
@@ -51,40 +51,40 @@ cdef class Taken:
     def __dealloc__(self):
         release_facts(&self.facts)
 
-    cdef int take(self, FrameBatch batch, const Captured* one, reader, apis, int64_t number) except -1:
+    cdef int take(self, FrameBatch batch, const Captured* frame, reader, apis, int64_t number) except -1:
         """Add a frame with its number in the capture."""
         self.connection = self.call = self.header = None
-        self.asked.now, self.asked.frame = NONE, -1
-        if one.ends == NULL:
+        self.sent.now, self.sent.frame = NONE, -1
+        if frame.ends == NULL:
             return 0
-        self.connection = connection_of(one, reader, apis)
-        self.call = self.connection.pair_plain(one, number, &self.asked)
+        self.connection = connection_of(frame, reader, apis)
+        self.call = self.connection.pair_plain(frame, number, &self.sent)
         if self.call is None:
-            self.header = header = (<object>self.connection).pair(batch.captured(one))
-            if one.asked:
+            self.header = header = (<object>self.connection).pair(batch.captured(frame))
+            if frame.is_request:
                 header.number(number)
             request = header if header.is_request else header.request
             if not (header.problem or header.overtaken):
                 self.call = header.call
                 if request is not None:
-                    self.asked.now = none_or_number(request.time)
-                    self.asked.frame = -1 if request.frame is None else request.frame
+                    self.sent.now = none_or_number(request.time)
+                    self.sent.frame = -1 if request.frame is None else request.frame
         return 0
 
-    cdef object header_of(self, const Captured* one):
+    cdef object header_of(self, const Captured* frame):
         """Return the header, as `Connection.pair` does: for a response, the header of its request."""
         if self.header is None and self.connection is not None:
-            if one.asked:
+            if frame.is_request:
                 self.header = self.connection.in_flight[len(self.connection.in_flight) - 1]
             else:
-                self.header = header_of(self.call, &self.asked)
+                self.header = header_of(self.call, &self.sent)
         return self.header
 
 
-cdef int meet(const Captured* one, reader, PairingState connection, KindState kind, Py_ssize_t start) except -1:
+cdef int meet(const Captured* frame, reader, PairingState connection, KindState kind, Py_ssize_t start) except -1:
     """Store the client of a request with its connection."""
-    if one.asked and not same_client(connection.call, kind.call):
-        reader.meet(connection, kind, copied(bytes_of_frame(one), one.size, start, one.size))
+    if frame.is_request and not same_client(connection.call, kind.call):
+        reader.meet(connection, kind, copied(bytes_of_frame(frame), frame.size, start, frame.size))
     return 0
 
 

@@ -1,69 +1,69 @@
 # The lines of frames, as text and as JSON.
 
 
-cdef bint write_json(const Captured* one, writer, Taken taken, int64_t number, Output* o) except -1:
+cdef bint write_json(const Captured* frame, writer, Taken taken, int64_t number, Output* o) except -1:
     """Write the JSON line of a request or response; False if its body must be decoded."""
-    cdef KindState kind = kind_of(one, writer, taken.call)
+    cdef KindState kind = kind_of(frame, writer, taken.call)
     cdef PairingState connection = taken.connection
-    cdef const uint8_t* p = bytes_of_frame(one)
-    cdef Py_ssize_t start = 0 if kind is None or one.now < SECOND else kind.body_start(p, one.size)
+    cdef const uint8_t* p = bytes_of_frame(frame)
+    cdef Py_ssize_t start = 0 if kind is None or frame.now < SECOND else kind.body_start(p, frame.size)
     cdef tuple texts
     cdef object body = None
     if not start:
         return False
-    texts = connection.note if connection.note is not None else writer.begin(<object>one.ends).note
-    put_bytes(o, writer.heads[one.asked])
+    texts = connection.note if connection.note is not None else writer.begin(<object>frame.ends).note
+    put_bytes(o, writer.heads[frame.is_request])
     put_decimal(o, number)
     put(o, b',"offset":', 10)
-    put_decimal(o, one.offset)
+    put_decimal(o, frame.offset)
     put(o, b',"time":', 8)
-    time = <object>one.now / BILLION
+    time = <object>frame.now / BILLION
     put_text(o, repr(time))
-    if not one.asked:
-        write_link(&taken.asked, time, o)
-    put_bytes(o, texts[one.asked])
+    if not frame.is_request:
+        write_link(&taken.sent, time, o)
+    put_bytes(o, texts[frame.is_request])
     put_bytes(o, kind.front)
-    put_decimal(o, int32_at(p, one.size, 8 if one.asked else 4))
+    put_decimal(o, int32_at(p, frame.size, 8 if frame.is_request else 4))
     put_bytes(o, kind.back)
-    if not write_body(kind, &taken.facts, p + start, one.size - start, o):
-        body = writer.body_text(kind, copied(p, one.size, start, one.size))
+    if not write_body(kind, &taken.facts, p + start, frame.size - start, o):
+        body = writer.body_text(kind, copied(p, frame.size, start, frame.size))
         if body is None:
             return False
         put_text(o, body)
     put(o, b"}\n", 2)
-    meet(one, writer, connection, kind, start)
+    meet(frame, writer, connection, kind, start)
     return True
 
 
-cdef int write_link(const Asked* asked, double time, Output* o) except -1:
+cdef int write_link(const SentRequest* sent, double time, Output* o) except -1:
     """Write the properties of a response that come from its request; `time` is that of the response, in seconds."""
-    if asked.now != NONE:
+    if sent.now != NONE:
         put(o, b',"latencySeconds":', 18)
-        put_float(o, latency_of(asked, time))
-    if asked.frame >= 0:
+        put_float(o, latency_of(sent, time))
+    if sent.frame >= 0:
         put(o, b',"requestFrame":', 16)
-        put_decimal(o, asked.frame)
+        put_decimal(o, sent.frame)
     return 0
 
 
-cdef double latency_of(const Asked* asked, double time) except? -1:
+cdef double latency_of(const SentRequest* sent, double time) except? -1:
     """Return the time between request and response, as `results.seconds_between` does."""
-    return rint((time - <double>(<object>asked.now / BILLION)) * 1e6) / 1e6
+    return rint((time - <double>(<object>sent.now / BILLION)) * 1e6) / 1e6
 
 
-cdef bint write_text(const Captured* one, writer, Taken taken, int64_t number, int64_t* day, Output* o) except -1:
+cdef bint write_text(const Captured* frame, writer, Taken taken, int64_t number, int64_t* day, Output* o) except -1:
     """Write the text line of a request or response; False if its body must be decoded."""
-    cdef KindState kind = kind_of(one, writer, taken.call)
-    cdef const uint8_t* p = bytes_of_frame(one)
+    cdef KindState kind = kind_of(frame, writer, taken.call)
+    cdef const uint8_t* p = bytes_of_frame(frame)
     cdef Py_ssize_t start = 0, line, width
     cdef double time
     cdef int64_t seconds, micros
-    if kind is not None and kind.facts is not None and one.now >= 0:
-        start = kind.body_start(p, one.size)
-    if not start or not kind.facts.find(p + start, one.size - start, &taken.facts):
+    if kind is not None and kind.facts is not None and frame.now >= 0:
+        start = kind.body_start(p, frame.size)
+    if not start or not kind.facts.find(p + start, frame.size - start, &taken.facts):
         return False
-    meet(one, writer, taken.connection, kind, start)
-    time = <double>(<object>one.now / BILLION)
+    meet(frame, writer, taken.connection, kind, start)
+    time = <double>(<object>frame.now / BILLION)
     seconds, micros = <int64_t>floor(time), <int64_t>rint((time - floor(time)) * 1e6)  # as datetime's
     seconds, micros = seconds + micros // 1000000, micros % 1000000
     if seconds // 86400 != day[0]:
@@ -76,12 +76,12 @@ cdef bint write_text(const Captured* one, writer, Taken taken, int64_t number, i
     put(o, b" ", 1)
     put_time_of_day(seconds % 86400, micros, o)
     put_bytes(o, kind.front)
-    put_padded(int32_at(p, one.size, 8 if one.asked else 4), c'#', 5, False, o)
+    put_padded(int32_at(p, frame.size, 8 if frame.is_request else 4), c'#', 5, False, o)
     put(o, b" ", 1)
-    put_padded(one.size, 0, 5, True, o)
+    put_padded(frame.size, 0, 5, True, o)
     put(o, b" B", 2)
     width = min(<Py_ssize_t>writer.width, PY_SSIZE_T_MAX >> 4)
-    write_words(one, writer, taken, kind, time, line + 4 * width, o)
+    write_words(frame, writer, taken, kind, time, line + 4 * width, o)
     finish_line(writer, line, width, o)
     return True
 

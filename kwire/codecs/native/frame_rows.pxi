@@ -8,7 +8,7 @@ cdef struct FrameRow:
     Py_ssize_t size
     int64_t offset, now
     int32_t correlation_id
-    bint asked
+    bint is_request
 
 cdef enum RowField:            # the fields of a row as a tuple, see `frame_rows.Row`
     ROW_OFFSET, ROW_DATA, ROW_TIME, ROW_ENDS, ROW_ASKED, ROW_API, ROW_CORRELATION_ID, ROW_CLIENT_ID, ROW_FAULT
@@ -36,17 +36,17 @@ cdef class FrameRows:
 
     cdef int cut(self, Py_ssize_t start) except -1:
         """Remove the rows from `start` on. A finaliser may change this object meanwhile."""
-        cdef FrameRow one
+        cdef FrameRow row
         while self.count > start:
             self.count -= 1
-            one = self.items[self.count]
-            self.size -= one.size
-            self.others -= one.call == NULL
-            if one.held != NULL:
-                Py_DECREF(one.held)
-            if one.call != NULL:
-                Py_DECREF(one.call)
-                Py_DECREF(one.connection)
+            row = self.items[self.count]
+            self.size -= row.size
+            self.others -= row.call == NULL
+            if row.held != NULL:
+                Py_DECREF(row.held)
+            if row.call != NULL:
+                Py_DECREF(row.call)
+                Py_DECREF(row.connection)
         return 0
 
     cdef FrameRow* next(self) except NULL:
@@ -63,27 +63,27 @@ cdef class FrameRows:
     cdef int put(self, FrameBatch batch, const Captured* captured, PairingState connection, CallState call) except -1:
         """Add the row of a usual frame."""
         cdef object data = batch.data_of(captured) if self.keeps_bytes else None
-        cdef FrameRow* one = self.next()
-        one.held = Py_NewRef(<PyObject*>data) if self.keeps_bytes else NULL
-        one.connection, one.call = Py_NewRef(<PyObject*>connection), Py_NewRef(<PyObject*>call)
-        one.size, one.offset, one.now, one.asked = captured.size, captured.offset, captured.now, captured.asked
-        one.correlation_id = int32_at(bytes_of_frame(captured), captured.size, 8 if captured.asked else 4)
+        cdef FrameRow* row = self.next()
+        row.held = Py_NewRef(<PyObject*>data) if self.keeps_bytes else NULL
+        row.connection, row.call = Py_NewRef(<PyObject*>connection), Py_NewRef(<PyObject*>call)
+        row.size, row.offset, row.now, row.is_request = captured.size, captured.offset, captured.now, captured.is_request
+        row.correlation_id = int32_at(bytes_of_frame(captured), captured.size, 8 if captured.is_request else 4)
         self.count += 1
-        self.size += one.size
+        self.size += row.size
         return 0
 
     def append(self, tuple row not None):
         """Add a row."""
-        cdef FrameRow* one
+        cdef FrameRow* entry
         cdef Py_ssize_t size
         if PyTuple_GET_SIZE(row) != ROW_FAULT + 1:
             raise ValueError("a row has nine values")
         size = len(row[ROW_DATA])  # may run Python code, so that the address is fetched afterwards
-        one = self.next()
-        one.size = size
-        one.held, one.connection, one.call = Py_NewRef(<PyObject*>row), NULL, NULL
+        entry = self.next()
+        entry.size = size
+        entry.held, entry.connection, entry.call = Py_NewRef(<PyObject*>row), NULL, NULL
         self.count += 1
-        self.size += one.size
+        self.size += entry.size
         self.others += 1
 
     def __call__(self, tuple row not None):
@@ -111,15 +111,15 @@ cdef class FrameRows:
 
     cdef tuple row(self, Py_ssize_t at):
         """Return a row as a tuple. `ends` may run Python code, so that the row is copied first."""
-        cdef FrameRow one = self.items[at]
+        cdef FrameRow entry = self.items[at]
         cdef tuple row
         cdef CallState call
-        if one.call == NULL:
-            return <tuple>one.held
-        call, connection = <CallState>one.call, <object>one.connection
-        data = None if one.held == NULL else <object>one.held
+        if entry.call == NULL:
+            return <tuple>entry.held
+        call, connection = <CallState>entry.call, <object>entry.connection
+        data = None if entry.held == NULL else <object>entry.held
         row = (
-            one.offset, data, number_or_none(one.now), connection.ends, one.asked, call.api, one.correlation_id,
+            entry.offset, data, number_or_none(entry.now), connection.ends, entry.is_request, call.api, entry.correlation_id,
             call.client_id, None,
         )
         PyObject_GC_UnTrack(<PyObject*>row)  # as in `FrameBatch.captured`
@@ -147,16 +147,16 @@ cdef class FrameRows:
 
     cdef int copy(self, const FrameRow* other) except -1:
         """Add a copy of a row."""
-        cdef FrameRow* one = self.next()
-        one[0] = other[0]
-        if one.held != NULL:
-            Py_NewRef(one.held)
-        if one.call != NULL:
-            Py_NewRef(one.call)
-            Py_NewRef(one.connection)
+        cdef FrameRow* row = self.next()
+        row[0] = other[0]
+        if row.held != NULL:
+            Py_NewRef(row.held)
+        if row.call != NULL:
+            Py_NewRef(row.call)
+            Py_NewRef(row.connection)
         self.count += 1
-        self.size += one.size
-        self.others += one.call == NULL
+        self.size += row.size
+        self.others += row.call == NULL
         return 0
 
     def parts(self, Py_ssize_t most_rows, Py_ssize_t most_bytes):
@@ -234,21 +234,21 @@ cdef class FrameRows:
             release(&data)
             release(&valid)
 
-    cdef int64_t value(self, const FrameRow* one, RowField field, convert) except? -1:
+    cdef int64_t value(self, const FrameRow* row, RowField field, convert) except? -1:
         """Return a number of a row; NONE for null."""
         if field == ROW_DATA:
-            return one.size
-        if one.call == NULL:
-            item = (<tuple>one.held)[field]
+            return row.size
+        if row.call == NULL:
+            item = (<tuple>row.held)[field]
             return none_or_number(item if convert is None else convert(item))
         if field == ROW_OFFSET:
-            return one.offset
+            return row.offset
         if field == ROW_ASKED:
-            return one.asked
+            return row.is_request
         if field == ROW_CORRELATION_ID:
-            return one.correlation_id
+            return row.correlation_id
         # 64-bit nanoseconds are within the range of the calendar; C rounds to zero
-        return NONE if one.now == NONE else one.now // 1000 - (one.now % 1000 < 0)
+        return NONE if row.now == NONE else row.now // 1000 - (row.now % 1000 < 0)
 
     def calls(self):
         """Return the distinct pairs of api and client id, and for each row the index of its pair, as int32."""
@@ -266,23 +266,23 @@ cdef class FrameRows:
         """Number the distinct calls or connections; return the number of each row, in the form of `offsets`."""
         cdef Output data
         cdef Py_ssize_t at = 0
-        cdef FrameRow* one
+        cdef FrameRow* row
         cdef PyObject* newest = NULL
         cdef PyObject* shared
         cdef int32_t number = 0
         begin(&data, NULL)
         try:
             while at < self.count:  # keys are compared by Python code
-                one = self.items + at
+                row = self.items + at
                 at += 1
-                shared = one.call if calls else one.connection
-                if one.call == NULL or shared != newest:  # most rows have the call or connection of the row before
-                    if one.call != NULL:
+                shared = row.call if calls else row.connection
+                if row.call == NULL or shared != newest:  # most rows have the call or connection of the row before
+                    if row.call != NULL:
                         key = <object>shared
                     elif calls:
-                        key = (<tuple>one.held)[ROW_API], (<tuple>one.held)[ROW_CLIENT_ID]
+                        key = (<tuple>row.held)[ROW_API], (<tuple>row.held)[ROW_CLIENT_ID]
                     else:
-                        key = (<tuple>one.held)[ROW_ENDS]
+                        key = (<tuple>row.held)[ROW_ENDS]
                     number = known.setdefault(key, len(known))
                     newest = shared
                 (<int32_t*>room(&data, 4))[0] = number

@@ -19,50 +19,50 @@ cdef class Selection:
         self.limit = 1 << 62
 
 
-cdef int select(const Captured* one, writer, Taken taken, int64_t number, Selection query, Output* o) except -1:
+cdef int select(const Captured* frame, writer, Taken taken, int64_t number, Selection query, Output* o) except -1:
     """Return whether a query selects a frame; the row of a selected frame is written here."""
-    cdef KindState kind = kind_of(one, writer, taken.call)
-    cdef const uint8_t* p = bytes_of_frame(one)
-    cdef Py_ssize_t start = 0 if kind is None or one.now < SECOND else kind.body_start(p, one.size)
+    cdef KindState kind = kind_of(frame, writer, taken.call)
+    cdef const uint8_t* p = bytes_of_frame(frame)
+    cdef Py_ssize_t start = 0 if kind is None or frame.now < SECOND else kind.body_start(p, frame.size)
     cdef tuple item = None
     if not start:
         return LEFT_TO_PYTHON
     if kind.learns is not None:
-        if not kind.learns.find(p + start, one.size - start, &taken.facts):
+        if not kind.learns.find(p + start, frame.size - start, &taken.facts):
             return LEFT_TO_PYTHON
         learn_topics(query.summary, &taken.facts, 0)
     if kind.test is False:
-        meet(one, writer, taken.connection, kind, start)
+        meet(frame, writer, taken.connection, kind, start)
         return EXCLUDED
     if kind.test is not True:
-        item = item_of(one, taken, kind, number, start)
+        item = item_of(frame, taken, kind, number, start)
         answer = kind.test(item)
         if answer is None:
             return LEFT_TO_PYTHON
         if not answer:
-            meet(one, writer, taken.connection, kind, start)
+            meet(frame, writer, taken.connection, kind, start)
             return EXCLUDED
     if query.decodes:
         return LEFT_TO_PYTHON
     if query.has_rows:
-        text = kind.row(item_of(one, taken, kind, number, start) if item is None else item)
+        text = kind.row(item_of(frame, taken, kind, number, start) if item is None else item)
         if text is None:
             return LEFT_TO_PYTHON
         put_text(o, text)
     if query.has_rows or query.counts:
-        meet(one, writer, taken.connection, kind, start)
+        meet(frame, writer, taken.connection, kind, start)
     return SELECTED
 
 
-cdef tuple item_of(const Captured* one, Taken taken, KindState kind, int64_t number, Py_ssize_t start):
+cdef tuple item_of(const Captured* frame, Taken taken, KindState kind, int64_t number, Py_ssize_t start):
     """Return what tests and rows read; the order is that of `kwire.query.captured_query`."""
-    cdef const uint8_t* p = bytes_of_frame(one)
+    cdef const uint8_t* p = bytes_of_frame(frame)
     cdef object latency = None, body = None
-    time = <object>one.now / BILLION
-    if not one.asked and taken.asked.now != NONE:
-        latency = latency_of(&taken.asked, time)
-    asked = None if one.asked or taken.asked.frame < 0 else taken.asked.frame
+    time = <object>frame.now / BILLION
+    if not frame.is_request and taken.sent.now != NONE:
+        latency = latency_of(&taken.sent, time)
+    request_frame = None if frame.is_request or taken.sent.frame < 0 else taken.sent.frame
     if kind.reads_body:
-        body = copied(p, one.size, start, one.size)
-    correlation_id = int32_at(p, one.size, 8 if one.asked else 4)
-    return number, time, one.size, latency, asked, <object>one.ends, taken.connection, correlation_id, body
+        body = copied(p, frame.size, start, frame.size)
+    correlation_id = int32_at(p, frame.size, 8 if frame.is_request else 4)
+    return number, time, frame.size, latency, request_frame, <object>frame.ends, taken.connection, correlation_id, body

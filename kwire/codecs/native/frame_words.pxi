@@ -5,10 +5,10 @@ cdef enum:
 
 
 cdef int write_words(
-    const Captured* one, writer, Taken taken, KindState kind, double time, Py_ssize_t stop, Output* o
+    const Captured* frame, writer, Taken taken, KindState kind, double time, Py_ssize_t stop, Output* o
 ) except -1:
     """Write the words of a frame, in the order of its kind; what is written after `stop` will not be shown."""
-    cdef bint has_error = taken.facts.error_count > 0 and not one.asked
+    cdef bint has_error = taken.facts.error_count > 0 and not frame.is_request
     cdef bytes order = kind.order[has_error]
     cdef Py_ssize_t start
     cdef uint8_t word
@@ -18,7 +18,7 @@ cdef int write_words(
         if word == c'E':
             put_errors(writer, &taken.facts, o)
         elif word == c'L':
-            put_link(writer, &taken.asked, time, o)
+            put_link(writer, &taken.sent, time, o)
         elif word == c'C':
             put_bytes(o, kind.back)
         else:
@@ -148,17 +148,17 @@ cdef object error_name(writer, int64_t code):
     return <object>name if name != NULL else writer.name_error(code)
 
 
-cdef int put_link(writer, const Asked* asked, double time, Output* o) except -1:
+cdef int put_link(writer, const SentRequest* sent, double time, Output* o) except -1:
     """Write the latency of a response and the frame number of its request, as `response_link.link_text` does."""
     cdef Py_ssize_t start = o.size
     cdef double latency
-    if asked.now != NONE:
-        latency = latency_of(asked, time)
+    if sent.now != NONE:
+        latency = latency_of(sent, time)
         if not put_duration(latency, o):
             put_text(o, writer.duration(latency))
-    if asked.frame >= 0:
+    if sent.frame >= 0:
         put(o, b" @" if o.size > start else b"@", 2 if o.size > start else 1)
-        put_decimal(o, asked.frame)
+        put_decimal(o, sent.frame)
     return 0
 
 

@@ -201,7 +201,7 @@ cdef int tags_text(Node* n, Cursor* c, Output* o) except -1:
     cdef int64_t count = unsigned_varint(c), i, tag, last = -1
     cdef Py_ssize_t size
     cdef int known
-    cdef Cursor one
+    cdef Cursor section
     cdef Field* f
     cdef Output unknown
     cdef Small small
@@ -220,8 +220,8 @@ cdef int tags_text(Node* n, Cursor* c, Output* o) except -1:
                 unknown_tag_text(n, tag, size, c, &unknown)
                 continue
             f = &n.fields[n.count + known]
-            one = c[0]
-            tag_value(f, size, &one)
+            section = c[0]
+            tag_value(f, size, &section)
             put(o, f.key, f.key_size)
             text(f.node, c, o)
         if unknown.size:

@@ -147,11 +147,11 @@ cdef class PacketGroups(PacketLayouts):
     cdef int add(self, Py_ssize_t number, const Packet* packet) except -1:
         """Add a record to a group, or to none if the number is -1."""
         cdef GroupState* group
-        cdef Grouped* one
+        cdef Grouped* grouped
         if self.count == self.capacity:
             self.packets = <Grouped*>grown(self.packets, &self.capacity, sizeof(Grouped))
-        one = &self.packets[self.count]
-        one.place, one.size, one.now, one.next = self.end, packet.after - self.end, packet.now, -1
+        grouped = &self.packets[self.count]
+        grouped.place, grouped.size, grouped.now, grouped.next = self.end, packet.after - self.end, packet.now, -1
         if number >= 0:
             group = &self.groups[number]
             if group.count:
@@ -160,17 +160,17 @@ cdef class PacketGroups(PacketLayouts):
                 group.first = self.count
             group.last = self.count
             group.count += 1
-            group.size += one.size
+            group.size += grouped.size
         self.count += 1
         return 0
 
     cdef Py_ssize_t group_of(self, const uint8_t* key, Py_ssize_t size) except -1:
         """Return the number of the group of a key, of either direction."""
-        cdef RecentKey* one = &self.recent[slot_of_key(key, size)]
-        if not is_equal(one.key, one.size, key, size):
-            one.number = self.group_of_key(copied(key, size, 0, size))
-            one.key, one.size = key, size
-        return one.number
+        cdef RecentKey* packet = &self.recent[slot_of_key(key, size)]
+        if not is_equal(packet.key, packet.size, key, size):
+            packet.number = self.group_of_key(copied(key, size, 0, size))
+            packet.key, packet.size = key, size
+        return packet.number
 
     cdef Py_ssize_t group_of_key(self, bytes key) except -1:
         cdef PyObject* found = PyDict_GetItem(self.known, key)

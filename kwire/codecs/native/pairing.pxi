@@ -3,7 +3,7 @@
 cdef enum:
     MOST_IN_FLIGHT = 65536
 
-cdef struct Asked:
+cdef struct SentRequest:
     PyObject* header           # as an object, if one was created
     PyObject* call
     int64_t correlation_id, now, frame
@@ -12,22 +12,22 @@ NO_CALLS = {}  # for a connection whose calls only the general path processes
 cdef object _header_class = None
 
 
-cdef object header_of(CallState call, const Asked* one):
+cdef object header_of(CallState call, const SentRequest* request):
     """Create the header of a request."""
     global _header_class
     if _header_class is None:
         from kwire.protocol.headers.header import Header
         _header_class = Header
-    header = _header_class(True, call, one.correlation_id, number_or_none(one.now))
-    if one.frame >= 0:
-        header.number(one.frame)
+    header = _header_class(True, call, request.correlation_id, number_or_none(request.now))
+    if request.frame >= 0:
+        header.number(request.frame)
     return header
 
 
 cdef class InFlight:
     """The headers of the newest requests without a response, oldest first; each is created on demand."""
 
-    cdef Asked* ring
+    cdef SentRequest* ring
     cdef Py_ssize_t room, begin, size
 
     def __dealloc__(self):
@@ -36,17 +36,17 @@ cdef class InFlight:
             self.let_go(self.at(i))
         PyMem_Free(self.ring)
 
-    cdef inline Asked* at(self, Py_ssize_t index) noexcept:
+    cdef inline SentRequest* at(self, Py_ssize_t index) noexcept:
         return self.ring + (self.begin + index) % self.room
 
-    cdef int let_go(self, Asked* one) except -1:
-        if one.header != NULL:
-            Py_DECREF(one.header)
-        if one.call != NULL:
-            Py_DECREF(one.call)
+    cdef int let_go(self, SentRequest* request) except -1:
+        if request.header != NULL:
+            Py_DECREF(request.header)
+        if request.call != NULL:
+            Py_DECREF(request.call)
         return 0
 
-    cdef Asked* next(self) except NULL:
+    cdef SentRequest* next(self) except NULL:
         """Return the address of the next entry."""
         while self.size == self.room:  # again if a finaliser of the dropped request has added one
             if self.room == MOST_IN_FLIGHT:
@@ -58,7 +58,7 @@ cdef class InFlight:
 
     cdef int widen(self) except -1:
         cdef Py_ssize_t room = min(max(4, self.room * 4), MOST_IN_FLIGHT), i
-        cdef Asked* ring = <Asked*>PyMem_Malloc(room * sizeof(Asked))
+        cdef SentRequest* ring = <SentRequest*>PyMem_Malloc(room * sizeof(SentRequest))
         if ring == NULL:
             raise MemoryError
         for i in range(self.size):
@@ -69,29 +69,29 @@ cdef class InFlight:
 
     cdef int drop(self) except -1:
         """Drop the oldest request."""
-        cdef Asked one = self.ring[self.begin]
+        cdef SentRequest request = self.ring[self.begin]
         self.begin = (self.begin + 1) % self.room
         self.size -= 1
-        return self.let_go(&one)
+        return self.let_go(&request)
 
     cdef int ask(self, CallState call, int64_t correlation_id, int64_t now, int64_t frame) except -1:
-        cdef Asked* one = self.next()
-        one.header, one.call, one.correlation_id = NULL, Py_NewRef(<PyObject*>call), correlation_id
-        one.now, one.frame = now, frame
+        cdef SentRequest* request = self.next()
+        request.header, request.call, request.correlation_id = NULL, Py_NewRef(<PyObject*>call), correlation_id
+        request.now, request.frame = now, frame
         return 0
 
     @property
     def entries(self):
         """The requests, from which `go_on` continues: as headers where they were created, else as tuples."""
-        cdef Asked* one
+        cdef SentRequest* request
         cdef list entries = []
         cdef Py_ssize_t at
         for at in range(self.size):
-            one = self.at(at)
-            if one.header != NULL:
-                entries.append(<object>one.header)
+            request = self.at(at)
+            if request.header != NULL:
+                entries.append(<object>request.header)
             else:
-                entries.append((<object>one.call, one.correlation_id, number_or_none(one.now), one.frame))
+                entries.append((<object>request.call, request.correlation_id, number_or_none(request.now), request.frame))
         return entries
 
     def go_on(self, entries):
@@ -105,19 +105,19 @@ cdef class InFlight:
     def append(self, header):
         """Add a request."""
         cdef int64_t correlation_id = none_or_number(header.correlation_id)
-        cdef Asked* one = self.next()
-        one.header, one.call, one.correlation_id, one.now = Py_NewRef(<PyObject*>header), NULL, correlation_id, NONE
-        one.frame = -1
+        cdef SentRequest* request = self.next()
+        request.header, request.call, request.correlation_id, request.now = Py_NewRef(<PyObject*>header), NULL, correlation_id, NONE
+        request.frame = -1
 
     cdef object header(self, Py_ssize_t index):
         """Return the header of a request. Creating it runs Python code, which may change this object."""
-        cdef Asked asked = self.at(index)[0]
+        cdef SentRequest sent = self.at(index)[0]
         cdef CallState call
-        if asked.header != NULL:
-            return <object>asked.header
-        call = <CallState>asked.call
-        made = header_of(call, &asked)
-        if index < self.size and memcmp(self.at(index), &asked, sizeof(Asked)) == 0:
+        if sent.header != NULL:
+            return <object>sent.header
+        call = <CallState>sent.call
+        made = header_of(call, &sent)
+        if index < self.size and memcmp(self.at(index), &sent, sizeof(SentRequest)) == 0:
             self.at(index).header = Py_NewRef(<PyObject*>made)
         return made
 
@@ -196,35 +196,35 @@ cdef class PairingState:
             return (<object>self)._known_call(frame, int32_at(p, size, 4))
         return <CallState?>call
 
-    cdef CallState pair_plain(self, const Captured* one, int64_t number, Asked* asked):
-        """Pair a usual frame; `number` may be -1. Return its call, and store the request of a response in `asked`,
+    cdef CallState pair_plain(self, const Captured* frame, int64_t number, SentRequest* sent):
+        """Pair a usual frame; `number` may be -1. Return its call, and store the request of a response in `sent`,
         without references. Return None if the general path must process the frame."""
-        cdef const uint8_t* p = bytes_of_frame(one)
+        cdef const uint8_t* p = bytes_of_frame(frame)
         cdef CallState call
-        if not one.asked:
-            return self.answered(p, one.size, asked)
-        call = self.call_in(p, one.size)
-        if call is None or not call.surely_answered(p, one.size):
+        if not frame.is_request:
+            return self.answered(p, frame.size, sent)
+        call = self.call_in(p, frame.size)
+        if call is None or not call.surely_answered(p, frame.size):
             return None
-        self.in_flight.ask(call, int32_at(p, one.size, 8), one.now, number)
+        self.in_flight.ask(call, int32_at(p, frame.size, 8), frame.now, number)
         return call
 
-    cdef CallState answered(self, const uint8_t* p, Py_ssize_t size, Asked* asked):
+    cdef CallState answered(self, const uint8_t* p, Py_ssize_t size, SentRequest* sent):
         """Process the response to the oldest request and return its call; None if the general path must process it."""
         cdef InFlight waiting = self.in_flight
         cdef CallState call
-        cdef Asked* one
+        cdef SentRequest* request
         cdef int64_t correlation_id
         if size < 8 or not waiting.size or self._doubt is not None:
             return None
-        one, correlation_id = waiting.at(0), int32_at(p, size, 4)
-        if one.header != NULL or one.correlation_id != correlation_id:
+        request, correlation_id = waiting.at(0), int32_at(p, size, 4)
+        if request.header != NULL or request.correlation_id != correlation_id:
             return None
         if waiting.size > 1 and waiting.at(1).correlation_id == correlation_id:
             return None
-        call = <CallState>one.call
+        call = <CallState>request.call
         if not call.is_plain and begins(p, size, 8, call.refused):
             return None
-        asked[0] = one[0]
+        sent[0] = request[0]
         waiting.drop()
         return call

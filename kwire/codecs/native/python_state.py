@@ -205,8 +205,8 @@ else:
     class FrameBuffer(_State):
         """The received bytes of an incomplete frame."""
 
-        def _make_state(self, limit: int = 100 << 20, least: int = 4) -> None:
-            self.limit, self.least, self._buffer = limit, least, bytearray()
+        def _make_state(self, limit: int = 100 << 20, min_size: int = 4) -> None:
+            self.limit, self.least, self._buffer = limit, min_size, bytearray()
             self.missing = self.passed = self._start = self._count = 0
 
     class EndsState(_State):

@@ -35,7 +35,7 @@ cdef class StreamState:
     cdef readonly ConnectionState connection
     cdef ConversationState conversation  # set once its frames are extracted here
     cdef FrameBuffer cutter
-    cdef bint asked                      # whether the frames are requests
+    cdef bint is_request                      # whether the frames are requests
     cdef Buffered** queue         # pieces in order, without overlap: `count` of them from `front` on
     cdef int front, count, room
 
@@ -92,13 +92,13 @@ cdef class StreamState:
         return (
             (self.next_sequence, self.first_sequence, self.acked_sequence, self.excused_sequence, self.stop),
             (self.position, self.held, self.sent, self.begun, self.late, self.finished, self.opened),
-            self.conversation, self.cutter, self.asked, self.pieces or None,
+            self.conversation, self.cutter, self.is_request, self.pieces or None,
         )
 
     cdef int go_on(self, tuple state) except -1:
         """Continue from a state."""
         cdef bytes data
-        sequences, position, self.conversation, self.cutter, self.asked, pieces = state
+        sequences, position, self.conversation, self.cutter, self.is_request, pieces = state
         self.next_sequence, self.first_sequence, self.acked_sequence, self.excused_sequence, self.stop = sequences
         for start, stop, data, now, need, packet in pieces or ():
             self.insert(self.count, start, stop)
@@ -401,13 +401,13 @@ cdef class StreamState:
         fault = None
         self.cutter.passed += size
         self.cutter._count += 1
-        if not (conversation.asks(p, size) if self.asked else conversation.answers(p, size)):
+        if not (conversation.asks(p, size) if self.is_request else conversation.answers(p, size)):
             frame = copied(p, size, 0, size)
-            fault = conversation.note_request(frame) if self.asked else conversation.note_response(frame)
+            fault = conversation.note_request(frame) if self.is_request else conversation.note_response(frame)
             if fault is not None:
-                out.append((conversation.ends, self.asked, stop - size, now, frame, fault, *numbers_in(p, size)))
+                out.append((conversation.ends, self.is_request, stop - size, now, frame, fault, *numbers_in(p, size)))
                 return 0
-        out.put(held, conversation.ends, start, size, stop - size, now, self.asked)
+        out.put(held, conversation.ends, start, size, stop - size, now, self.is_request)
         return 0
 
 

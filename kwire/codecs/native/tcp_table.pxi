@@ -170,7 +170,7 @@ cdef class SegmentTable:
         """Begin a connection; `key` is that of its first segment."""
         cdef ConnectionState connection
         if PyDict_Size(self.open) >= self.most:
-            idle = sorted([(one.last or 0, number) for number, one in self.open.items()])
+            idle = sorted([(known.last or 0, number) for number, known in self.open.items()])
             for _, number in idle[:1 + self.most // 16]:
                 self.end(self.open[number], out)
         connection = ConnectionState(self.count, key)

@@ -138,16 +138,16 @@ class BatchPlan(msgspec.Struct, frozen=True, kw_only=True):
             self._check_number(record.create_timestamp, "records", index, "create_timestamp")
         self._check_number(record.attributes, "records", index, "attributes")
         if self.magic < 2 and record.headers:
-            self._lost(record.headers, 2, "records", index, "headers")
+            self._refuse_loss(record.headers, 2, "records", index, "headers")
         if self.magic < 1 and record.timestamp != -1:
-            self._lost(record.timestamp, 1, "records", index, "timestamp")
+            self._refuse_loss(record.timestamp, 1, "records", index, "timestamp")
 
     def check_lost(self) -> None:
         """Raise an EncodeError for an option that messages of magic 0 and 1 would lose."""
         nones = _ONLY_MAGIC_2 if self.compression_id else _ONLY_MAGIC_2 | _ONLY_AROUND
         for name, none in nones.items():
             if getattr(self, name) != none:
-                self._lost(getattr(self, name), 2, name)
+                self._refuse_loss(getattr(self, name), 2, name)
         if self.compression_id and not self.records:
             self.wrong("one record at least", "none", "records")
 
@@ -161,7 +161,7 @@ class BatchPlan(msgspec.Struct, frozen=True, kw_only=True):
         """Raise an error about a value of the wrong type."""
         self._refuse(WrongType(need=need, found=f"{type(value).__name__} {excerpt(value)}"), path)
 
-    def _lost(self, value: Any, first: int, *path: str | int) -> NoReturn:
+    def _refuse_loss(self, value: Any, first: int, *path: str | int) -> NoReturn:
         self._refuse(NotInVersion(found=excerpt(value, 60), first=first), path)
 
     def _refuse(self, error: EncodeError, path: tuple[str | int, ...]) -> NoReturn:

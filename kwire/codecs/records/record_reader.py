@@ -60,7 +60,7 @@ def _read_slowly(
     depth = len(reader.path)
     walk.stand(reader.data, start)
     reader.path += ("records", index)
-    size = read_length(reader, VARINT, nullable=False, least=1) or 0
+    size = read_length(reader, VARINT, nullable=False, element_size=1) or 0
     del reader.path[depth:]
     return walk.one(reader, start, reader.pos + size, index, lambda inner: make(_record_fields(inner)))
 

@@ -86,4 +86,4 @@ class _Count(Node):
 
     def _parse(self, stream: Reader, context: Any, path: str) -> int | None:
         array = self.array
-        return read_length(stream, array.length, nullable=array.nullable, least=array.element.least)
+        return read_length(stream, array.length, nullable=array.nullable, element_size=array.element.least)

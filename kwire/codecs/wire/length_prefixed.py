@@ -41,7 +41,7 @@ class String(_LengthPrefixed):
 
     def _parse(self, stream: Reader, context: Any, path: str) -> str | None:
         start = stream.pos
-        size = read_length(stream, self.length, nullable=self.nullable, least=1)
+        size = read_length(stream, self.length, nullable=self.nullable, element_size=1)
         if size is None:
             return None
         if size > self.longest:
@@ -78,7 +78,7 @@ class Bytes(_LengthPrefixed):
         super().__init__(length, nullable=nullable)
 
     def _parse(self, stream: Reader, context: Any, path: str) -> bytes | None:
-        size = read_length(stream, self.length, nullable=self.nullable, least=1)
+        size = read_length(stream, self.length, nullable=self.nullable, element_size=1)
         return None if size is None else stream.take(size)
 
     def _build(self, obj: Any, stream: Writer, context: Any, path: str) -> None:

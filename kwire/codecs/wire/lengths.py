@@ -33,19 +33,19 @@ class CompactLength(Node):
 COMPACT_LENGTH = CompactLength()
 
 
-def read_length(stream: Reader, length: Node, *, nullable: bool, least: int) -> int | None:
+def read_length(stream: Reader, length: Node, *, nullable: bool, element_size: int) -> int | None:
     """Read a length; None means null. The claimed length is checked before any memory is allocated.
 
     Args:
         length: the encoding of the length.
         nullable: whether null is allowed.
-        least: the minimum size of one counted element, in bytes.
+        element_size: the minimum size of one counted element, in bytes.
     """
     start = stream.pos
     count: int = length._parse(stream, None, "")
     if count >= 0:
-        if count * least > stream.end - stream.pos:
-            stream.refuse(BadLength, start, found=count, need=count * least, have=stream.end - stream.pos)
+        if count * element_size > stream.end - stream.pos:
+            stream.refuse(BadLength, start, found=count, need=count * element_size, have=stream.end - stream.pos)
         return count
     if not nullable:
         stream.refuse(NullNotAllowed, start, found=count, raw=stream.data[start : stream.pos])

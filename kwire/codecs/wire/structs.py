@@ -66,8 +66,8 @@ class Struct(Node):
     @cached_property
     def least(self) -> int:  # type: ignore[override]
         """The minimum size of a struct in bytes."""
-        least: int = sum(field.subcon.least for field in self.fields)
-        return least + (self.tagged is not None)
+        size: int = sum(field.subcon.least for field in self.fields)
+        return size + (self.tagged is not None)
 
     @property
     def all_fields(self) -> tuple[Field, ...]:

@@ -50,7 +50,7 @@ class TaggedFields(Node):
 
     def write_from(self, obj: Any, stream: Writer) -> None:
         """Write the known fields that differ from their defaults, with the unknown fields between them."""
-        entries = [(tag, unsigned_varint(len(raw)) + raw) for tag, raw in self._known(obj, stream)]
+        entries = [(tag, unsigned_varint(len(raw)) + raw) for tag, raw in self._encode_known(obj, stream)]
         unknown = has_tags(obj.unknown_tags)
         if unknown and not entries:
             stream.out += self.unknown_section(obj.unknown_tags, stream)
@@ -62,7 +62,7 @@ class TaggedFields(Node):
         for tag, sized in entries:
             stream.out += unsigned_varint(tag) + sized
 
-    def _known(self, obj: Any, stream: Writer) -> Iterable[tuple[int, bytes]]:
+    def _encode_known(self, obj: Any, stream: Writer) -> Iterable[tuple[int, bytes]]:
         outer = stream.out
         for tag, field in self.fields.items():
             value = getattr(obj, field.name)

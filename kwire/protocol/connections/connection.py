@@ -156,7 +156,7 @@ class Connection(KafkaConnectionState):
         if len(data) < 8 or INT32(data)[0] < len(data) - 4:
             return self._neither(data, from_client, time, "fragment")
         if from_client is None:
-            return self._undirected(data, time)
+            return self._receive_undirected(data, time)
         return self._request(data, time) if from_client else self._response(data, time)
 
     def _request(self, data: bytes, time: Any) -> Header:
@@ -183,7 +183,7 @@ class Connection(KafkaConnectionState):
             return self._neither(data, False, time, "unpaired")
         return self._settle(request, data, time)
 
-    def _undirected(self, data: bytes, time: Any) -> Header:
+    def _receive_undirected(self, data: bytes, time: Any) -> Header:
         """Process a frame whose direction is unknown."""
         first = INT32(data, 4)[0]
         if self._ids is None:

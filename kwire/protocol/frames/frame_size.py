@@ -8,11 +8,11 @@ LIMIT = 100 * 1024 * 1024  # Kafka's socket.request.max.bytes
 LEAST = 4  # bytes of a correlation id, which is the smallest response
 
 
-def check_size(data: bytes | bytearray, start: int, limit: int = LIMIT, least: int = LEAST) -> int:
-    """Return the size field of a frame. Raises BadFrame if it is below `least` or above `limit`."""
+def check_size(data: bytes | bytearray, start: int, limit: int = LIMIT, minimum: int = LEAST) -> int:
+    """Return the size field of a frame. Raises BadFrame if it is below `minimum` or above `limit`."""
     size = int.from_bytes(data[start : start + 4], "big", signed=True)
-    if not least <= size <= limit:
-        raise BadFrame(offset=start, found=size, need=least, have=limit)
+    if not minimum <= size <= limit:
+        raise BadFrame(offset=start, found=size, need=minimum, have=limit)
     return size
 
 

@@ -256,7 +256,7 @@ class Apis:
         is_of_api = spec.type in ("request", "response")
         name = spec.api_name if is_of_api else spec.name
         key = spec.api_key if is_of_api else None
-        return self._chosen(Api(key, frame.version, name, catalog, message=frame.message, bare=frame.bare))
+        return self._choose_codecs(Api(key, frame.version, name, catalog, message=frame.message, bare=frame.bare))
 
     def unknown(self, key: int, version: int) -> Api:
         """Return an `Api` for an api or version that the catalog does not have."""
@@ -264,8 +264,8 @@ class Apis:
         return Api(key, version, None if spec is None else spec.api_name, self.catalog)
 
     def _ranges_of(self, key: int) -> tuple[tuple[int, int], ...]:
-        found = (layer.find(key, "request", None, self.catalog.release) for layer in self.catalog.layers)
-        specs = [spec for spec in found if spec is not None]
+        layered = (layer.find(key, "request", None, self.catalog.release) for layer in self.catalog.layers)
+        specs = [spec for spec in layered if spec is not None]
         return tuple(span for spec in specs for span in spec.versions.meets(self.catalog.versions_of(spec)).ranges)
 
     def _find(self, number: int, key: int, version: int) -> Api:
@@ -273,9 +273,9 @@ class Apis:
         assert spec is not None  # the ranges have this version
         if len(self._known) >= MOST_KNOWN:
             self._known.clear()
-        api = self._known[number] = self._chosen(Api(key, version, spec.api_name, self.catalog))
+        api = self._known[number] = self._choose_codecs(Api(key, version, spec.api_name, self.catalog))
         return api
 
-    def _chosen(self, api: Api) -> Api:
+    def _choose_codecs(self, api: Api) -> Api:
         self._choose(api)
         return api

@@ -45,18 +45,18 @@ class JsonLines(CaptureWriterBase):
 
     def line(self, captured: CapturedFrame, number: int) -> str | Result:
         """Return the line of a frame, given its number in the capture; or its result, if it had to be decoded."""
-        ends, asked, offset, now, _, _, first, second = captured
+        ends, is_request, offset, now, _, _, first, second = captured
         connection = self.decoder.connections.of(ends)
         header, kind, body = self._kinds.take(connection, captured, number)
         text = None if kind is None or now is None or now < SECOND else self.body_text(kind, body)
         if kind is None or text is None or now is None:
             return self.decoder.result(make_frame(captured, self.file, number), connection, header, SECOND)
-        if asked and header.call is not connection.call:
+        if is_request and header.call is not connection.call:
             self.meet(connection, kind, body)
         tails = (connection.note or _json_tails(connection, ends))[2:]
-        time, correlation_id = repr(now / SECOND), second if asked else first
-        place = f'{number},"offset":{offset},"time":{time}{"" if asked else _json_link(header, now)}'
-        head = f"{self._heads[asked]}{place}{tails[asked]}{kind.head}{correlation_id}"
+        time, correlation_id = repr(now / SECOND), second if is_request else first
+        position = f'{number},"offset":{offset},"time":{time}{"" if is_request else _json_link(header, now)}'
+        head = f"{self._heads[is_request]}{position}{tails[is_request]}{kind.head}{correlation_id}"
         return head + kind.tail + text + "}\n"
 
     def _kind(self, call: Call, is_request: bool, codec: Codec, tagged: bool) -> _JsonKind | None:

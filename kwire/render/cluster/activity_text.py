@@ -55,7 +55,7 @@ def day_text(event: ActivityEvent) -> str:
 
 def text_of(event: ActivityEvent) -> str:
     """Return what happened, and how often."""
-    return f"{event.text}{_repeated(event)}"
+    return f"{event.text}{_repetition_text(event)}"
 
 
 def activity_json(events: Iterable[ActivityEvent]) -> dict[str, Any]:
@@ -70,7 +70,7 @@ def activity_event_json(event: ActivityEvent) -> dict[str, Any]:
     return members | ({"count": event.count, "until": event.until} if event.count > 1 else {})
 
 
-def _repeated(event: ActivityEvent) -> str:
+def _repetition_text(event: ActivityEvent) -> str:
     if event.count == 1:
         return ""
     moment = _moment(event.until)

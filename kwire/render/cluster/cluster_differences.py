@@ -14,8 +14,8 @@ from .cluster_text import deleted_text, settings_as_text
 
 def cluster_difference_lines(before: ClusterState, after: ClusterState, style: Style = PLAIN) -> Iterator[str]:
     """Yield a line for each broker, partition and setting that differs between two states."""
-    found = cluster_difference_json(before, after)
-    for kind, changes in found.items():
+    differences = cluster_difference_json(before, after)
+    for kind, changes in differences.items():
         if not isinstance(changes, dict):
             continue
         for name, change in changes.items():
@@ -23,7 +23,7 @@ def cluster_difference_lines(before: ClusterState, after: ClusterState, style: S
             deleted = after.deleted_topics.get(topic)
             when = "" if deleted is None else f", deleted{deleted_text(deleted)}"
             yield escape(f"{kind} {name}: {_change_text(change)}{when}")
-    if not any(found[kind] for kind in found if kind != "kwire"):
+    if not any(differences[kind] for kind in differences if kind != "kwire"):
         yield "nothing differs"
 
 
@@ -51,22 +51,22 @@ def cluster_difference_json(before: ClusterState, after: ClusterState) -> dict[s
     value.
     """
     old, new = _by_name(before), _by_name(after)
-    found: dict[str, Any] = {"kwire": 1}
+    differences: dict[str, Any] = {"kwire": 1}
     for kind in new:
         names = sorted({*old[kind], *new[kind]})
         pairs = {name: {"before": old[kind].get(name), "after": new[kind].get(name)} for name in names}
-        found[kind] = {name: pair for name, pair in pairs.items() if pair["before"] != pair["after"]}
-    return found
+        differences[kind] = {name: pair for name, pair in pairs.items() if pair["before"] != pair["after"]}
+    return differences
 
 
 def _by_name(state: ClusterState) -> dict[str, dict[str, Any]]:
     whole = cluster_json(state)
-    for one in whole["partitions"]:  # which follow from the racks of brokers
+    for entry in whole["partitions"]:  # which follow from the racks of brokers
         for name in ("racks", "rackViolation", "rackRule"):
-            del one[name]
+            del entry[name]
     return {
         "cluster": {"controller": state.controller_id},
-        "broker": {str(one["nodeId"]): one for one in whole["brokers"]},
-        "partition": {f"{one['topic']}-{one['partition']}": one for one in whole["partitions"]},
+        "broker": {str(entry["nodeId"]): entry for entry in whole["brokers"]},
+        "partition": {f"{entry['topic']}-{entry['partition']}": entry for entry in whole["partitions"]},
         **settings_as_text(state),
     }

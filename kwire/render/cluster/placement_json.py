@@ -56,4 +56,4 @@ def _names(partitions: Sequence[PlacedPartition]) -> list[dict[str, Any]]:
 
 def known_partitions(tree: RackTree, placed: Placed) -> dict[PlacedPartition, Sequence[int]]:
     """Return the partitions whose brokers are all in a tree."""
-    return {key: replicas for key, replicas in placed.items() if all(one in tree.brokers for one in replicas)}
+    return {key: replicas for key, replicas in placed.items() if all(node_id in tree.brokers for node_id in replicas)}

@@ -78,11 +78,11 @@ def _warnings(levels: Sequence[LevelSpread[PlacedPartition]]) -> Iterator[str]:
         if small.size < large.size:
             sizes = f"{large.path} has {count_text(large.size, 'broker')}, {small.path} has {small.size}"
             yield f"warning: level {level.number} is uneven: {sizes}; brokers in smaller ones hold more replicas"
-    least, most = (pick(levels[-1].loads, key=lambda load: load.replicas) for pick in (min, max))
-    if most.replicas > least.replicas + 1 and most.replicas >= UNBALANCED * least.replicas:
-        times = f", {most.replicas / least.replicas:.1f} times as many" if least.replicas else ""
-        largest = f"broker {most.node.broker} holds {count_text(most.replicas, 'replica')}"
-        yield f"warning: {largest}, broker {least.node.broker} {least.replicas}{times}"
+    lightest, heaviest = (pick(levels[-1].loads, key=lambda load: load.replicas) for pick in (min, max))
+    if heaviest.replicas > lightest.replicas + 1 and heaviest.replicas >= UNBALANCED * lightest.replicas:
+        times = f", {heaviest.replicas / lightest.replicas:.1f} times as many" if lightest.replicas else ""
+        largest = f"broker {heaviest.node.broker} holds {count_text(heaviest.replicas, 'replica')}"
+        yield f"warning: {largest}, broker {lightest.node.broker} {lightest.replicas}{times}"
 
 
 def _loss_lines(

@@ -22,8 +22,8 @@ def plan_lines(plan: ReplicaPlan[PlacedPartition], style: Style = PLAIN) -> Iter
     for topic, index in plan.changed():
         before, after = plan.before[topic, index], plan.after[topic, index]
         lists = [",".join(map(str, replicas)) or "-" for replicas in (before, after)]
-        gone = [str(one) for one in before if one not in after]
-        gained = [str(one) for one in after if one not in before]
+        gone = [str(node_id) for node_id in before if node_id not in after]
+        gained = [str(node_id) for node_id in after if node_id not in before]
         both = f"{','.join(gone) or '-'} -> {','.join(gained) or '-'}" if gone or gained else "order"
         rows.append([f"{topic}-{index}", *lists, both])
     if rows:

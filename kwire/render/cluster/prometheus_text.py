@@ -84,9 +84,9 @@ def _metric(name: str, text: str, samples: Samples) -> Iterator[str]:
     yield f"# HELP {name} {text}"
     yield f"# TYPE {name} gauge"
     for labels, value in samples:
-        shown = ",".join(f'{label}="{_escaped(str(content))}"' for label, content in labels.items())
+        shown = ",".join(f'{label}="{_escape_label(str(content))}"' for label, content in labels.items())
         yield f"{name}{{{shown}}} {value}" if shown else f"{name} {value}"
 
 
-def _escaped(text: str) -> str:
+def _escape_label(text: str) -> str:
     return text.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")

@@ -29,13 +29,13 @@ class FieldDifference(NamedTuple):
 
 
 def field_differences(
-    left: Sequence[Span], right: Sequence[Span], one: bytes, other: bytes
+    left: Sequence[Span], right: Sequence[Span], before: bytes, after: bytes
 ) -> Iterator[FieldDifference]:
     """Yield the fields that differ, in the order of the bytes.
 
     Args:
         left, right: the spans of two messages.
-        one, other: the bytes of the messages.
+        before, after: the bytes of the messages.
 
     >>> import kwire
     >>> codec = kwire.codec("MetadataRequest", 4)
@@ -46,7 +46,7 @@ def field_differences(
     ours, theirs = _number(joined(left)), _number(joined(right))
     for key in _merge(list(ours), list(theirs)):
         mine, yours = ours.get(key), theirs.get(key)
-        if mine and yours and one[mine.start : mine.stop] == other[yours.start : yours.stop]:
+        if mine and yours and before[mine.start : mine.stop] == after[yours.start : yours.stop]:
             continue
         yield FieldDifference(key[0], mine, yours)
 
@@ -69,21 +69,21 @@ def field_difference_lines(left: bytes, right: bytes, codec: Codec | None = None
     if left == right:
         return []
     pairs = zip_longest(_results(left, codec), _results(right, codec))
-    for index, (one, other) in enumerate(pairs):
-        if isinstance(one, Undecodable) or isinstance(other, Undecodable):
+    for index, (before, after) in enumerate(pairs):
+        if isinstance(before, Undecodable) or isinstance(after, Undecodable):
             return []
-        if one is None or other is None:
-            longer, side = (one or other), "right" if other is None else "left"
+        if before is None or after is None:
+            longer, side = (before or after), "right" if after is None else "left"
             assert longer is not None
             return [f"Kafka frames differ: {side} ends after {count_text(index, 'frame')}", f"  {_title(longer)}"]
-        if one.frame.data != other.frame.data:
-            return _explain(one, other)
+        if before.frame.data != after.frame.data:
+            return _explain(before, after)
     return []
 
 
-def _explain(one: Result, other: Result) -> list[str]:
-    datas = one.frame.data, other.frame.data
-    differences = list(field_differences(spans_for(one), spans_for(other), *datas))
+def _explain(before: Result, after: Result) -> list[str]:
+    datas = before.frame.data, after.frame.data
+    differences = list(field_differences(spans_for(before), spans_for(after), *datas))
     if not differences:
         return []
     # The size field differs whenever later fields do; it is reported last.
@@ -91,18 +91,18 @@ def _explain(one: Result, other: Result) -> list[str]:
     first = differences[0]
     span = first.left or first.right
     assert span is not None
-    start = (one.frame.source.offset or 0) if first.left else (other.frame.source.offset or 0)
-    lines = [f"Kafka frames differ in {escape(first.path)} at offset {start + span.start}", f"  {_title(one)}"]
-    lines += [f"  {_title(other)}"] if _title(one).split(",")[0] != _title(other).split(",")[0] else []
-    for name, result, held in (("left: ", one, first.left), ("right:", other, first.right)):
-        lines.append(f"  {name} {_held(result, held)}")
+    start = (before.frame.source.offset or 0) if first.left else (after.frame.source.offset or 0)
+    lines = [f"Kafka frames differ in {escape(first.path)} at offset {start + span.start}", f"  {_title(before)}"]
+    lines += [f"  {_title(after)}"] if _title(before).split(",")[0] != _title(after).split(",")[0] else []
+    for name, result, value in (("left: ", before, first.left), ("right:", after, first.right)):
+        lines.append(f"  {name} {_span_line(result, value)}")
     if len(differences) > 1:
         names = ", ".join(escape(difference.path) for difference in differences[1:LISTED])
         lines.append(f"  {len(differences) - 1} more: {names}{', ...' if len(differences) > LISTED else ''}")
     return lines
 
 
-def _held(result: Result, span: Span | None) -> str:
+def _span_line(result: Result, span: Span | None) -> str:
     if span is None:
         return "(not there)"
     name = EnumNames(result.codec).name(span.path, span.value)

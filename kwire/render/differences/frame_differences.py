@@ -11,19 +11,19 @@ from ..escaping import escape
 from ..value_text import hex_text, hidden_from, value_text
 
 
-def frame_differences(one: Result, other: Result, style: Style = PLAIN) -> Iterator[str]:
+def frame_differences(left: Result, right: Result, style: Style = PLAIN) -> Iterator[str]:
     """Yield the differences between two frames as lines; yield nothing if their bytes are equal.
 
     Args:
-        one, other: results of a tracing `FrameDecoder`.
+        left, right: results of a tracing `FrameDecoder`.
         style: colours.
 
     Yields:
         A line for each field (`~` changed, `-` only in the first, `+` only in the second), in the order of
         the bytes, then one for the first byte that differs.
     """
-    before, after = one.frame.data, other.frame.data
-    old, new = spans_by_path(one.spans), spans_by_path(other.spans)
+    before, after = left.frame.data, right.frame.data
+    old, new = spans_by_path(left.spans), spans_by_path(right.spans)
     if before == after and all(old[path].value == new[path].value for path in old.keys() & new.keys()):
         return
     for path in [*old, *(path for path in new if path not in old)]:
@@ -37,7 +37,7 @@ def frame_differences(one: Result, other: Result, style: Style = PLAIN) -> Itera
     at = next((at for at, (a, b) in pairs if a != b), min(len(before), len(after)))
     if before == after:
         return  # what differs is hidden
-    runs = " -> ".join(_run(one, at) or "the end" for one in (one, other))
+    runs = " -> ".join(_run(left, at) or "the end" for left in (left, right))
     yield f"  first byte that differs: {at:#x} ({at}): {runs}; {len(before)} and {len(after)} bytes"
 
 

@@ -11,11 +11,11 @@ from ..schema_layout import LayoutRow, rows
 NOTHING = "  no field differs"
 
 
-def layout_differences(one: Codec | None, other: Codec | None) -> Iterator[tuple[str, str]]:
+def layout_differences(left: Codec | None, right: Codec | None) -> Iterator[tuple[str, str]]:
     """Yield the differences between two layouts, in wire order.
 
     Args:
-        one, other: the codecs; None for a missing message.
+        left, right: the codecs; None for a missing message.
 
     Yields:
         (sign, text): `+` for added fields, `-` for removed, `~` for changed ones.
@@ -24,8 +24,8 @@ def layout_differences(one: Codec | None, other: Codec | None) -> Iterator[tuple
     >>> list(layout_differences(kwire.codec("MetadataRequest", 3), kwire.codec("MetadataRequest", 4)))
     [('+', 'allow_auto_topic_creation: bool')]
     """
-    before = {row.path: row for row in rows(one)} if one else {}
-    after = {row.path: row for row in rows(other)} if other else {}
+    before = {row.path: row for row in rows(left)} if left else {}
+    after = {row.path: row for row in rows(right)} if right else {}
     for path in _in_order(list(before), list(after)):
         if path not in before:
             yield "+", _text(after[path])
@@ -35,11 +35,11 @@ def layout_differences(one: Codec | None, other: Codec | None) -> Iterator[tuple
             yield "~", f"{_text(before[path])} -> {_text(after[path]).removeprefix(f'{path}: ')}"
 
 
-def layout_difference_lines(one: Codec | None, other: Codec | None, style: Style = PLAIN) -> Iterator[str]:
+def layout_difference_lines(left: Codec | None, right: Codec | None, style: Style = PLAIN) -> Iterator[str]:
     """Yield the differences as lines; one line if there are none."""
-    differences = list(layout_differences(one, other))
-    flexible = [codec is not None and codec.tree.tagged is not None for codec in (one, other)]
-    if flexible[0] != flexible[1] and one and other:
+    differences = list(layout_differences(left, right))
+    flexible = [codec is not None and codec.tree.tagged is not None for codec in (left, right)]
+    if flexible[0] != flexible[1] and left and right:
         yield f"  ~ {'flexible (compact lengths, tagged fields)' if flexible[1] else 'not flexible'} from here on"
     for sign, text in differences:
         kind = {"+": "title", "-": "error", "~": "warning"}[sign]

@@ -42,8 +42,8 @@ def value_differences(left: Any, right: Any, path: Segments = ()) -> Iterator[Va
     elif (
         isinstance(left, tuple | list) and isinstance(right, tuple | list) and not (_names_of(left) or _names_of(right))
     ):
-        for index, (one, other) in enumerate(zip_longest(left, right, fillvalue=_NONE)):
-            yield from value_differences(one, other, (*path, index))
+        for index, (old, new) in enumerate(zip_longest(left, right, fillvalue=_NONE)):
+            yield from value_differences(old, new, (*path, index))
     elif left is _NONE or right is _NONE or left != right:
         yield ValueDifference(path, left, right)
 
@@ -52,9 +52,9 @@ def value_lines(left: Any, right: Any) -> list[str]:
     """Return differences as lines such as `topics[0].name: 'a' != 'b'`, without secrets; an empty list for equal
     values.
     """
-    found = list(islice(value_differences(left, right), LISTED_VALUES + 1))
-    lines = [_value_line(*one) for one in found[:LISTED_VALUES]]
-    return [*lines, "and more"] if len(found) > LISTED_VALUES else lines
+    differences = list(islice(value_differences(left, right), LISTED_VALUES + 1))
+    lines = [_value_line(*difference) for difference in differences[:LISTED_VALUES]]
+    return [*lines, "and more"] if len(differences) > LISTED_VALUES else lines
 
 
 def _names_of(value: Any) -> tuple[str, ...]:
@@ -68,7 +68,7 @@ def _held_value(owner: Any, name: str) -> Any:
     """Return the value of a field, or a placeholder for a secret; placeholders are equal if the secrets are."""
     value = getattr(owner, name)
     if isinstance(value, dict):  # the parts of a SASL token
-        return tuple((part, Hidden(held) if part in SECRET_PARTS else held) for part, held in value.items())
+        return tuple((part, Hidden(member) if part in SECRET_PARTS else member) for part, member in value.items())
     is_secret = name in SECRET_FIELDS or name in ENVELOPED or name in _RAW
     is_secret = is_secret or (name == "value" and is_sensitive(str(getattr(owner, "name", ""))))
     return Hidden(value) if is_secret and value and isinstance(value, str | bytes) else value

@@ -93,20 +93,20 @@ def _frame(result: Result, *, is_open: bool, summary: MessageSummary | None = No
         name = title(result)
     else:
         name = frame_line(result, summary, Style(width=WIDEST))
-    return _block(name, kind, members, is_open=is_open, place=_place(result))
+    return _block(name, kind, members, is_open=is_open, attributes=_place(result))
 
 
 def _place(result: Result) -> str:
     """Return the HTML attributes that identify a frame and its request."""
-    source, asked = result.frame.source, result.request_frame if isinstance(result, Response) else None
-    found = {"frame": source.frame, "request": asked}
-    named = {key: f"{number} {source.file or ''}" for key, number in found.items() if number is not None}
+    source, request_frame = result.frame.source, result.request_frame if isinstance(result, Response) else None
+    numbers = {"frame": source.frame, "request": request_frame}
+    named = {key: f"{number} {source.file or ''}" for key, number in numbers.items() if number is not None}
     return "".join(f' data-{key}="{text(value)}"' for key, value in named.items())
 
 
-def _block(name: str, kind: str, members: dict[str, Any], *, is_open: bool, place: str = "") -> str:
+def _block(name: str, kind: str, members: dict[str, Any], *, is_open: bool, attributes: str = "") -> str:
     return (
-        f'<details class="frame {kind}"{place}{" open" if is_open else ""}><summary>{text(name)}</summary>'
+        f'<details class="frame {kind}"{attributes}{" open" if is_open else ""}><summary>{text(name)}</summary>'
         f'<script type="application/json">{embedded(members)}</script></details>\n'
     )
 

@@ -24,7 +24,7 @@ def timeline_svg(timeline: FrameTimeline) -> str:
     parts = [f'<svg class="timeline" {box} role="img" aria-label="Frames in time">']
     for index, (start, counts) in enumerate(rows):
         if counts:
-            label = ", ".join(f"{counts[one]} {one}" for one in KINDS if counts[one])
+            label = ", ".join(f"{counts[kind]} {kind}" for kind in KINDS if counts[kind])
             parts.append(f"<g><title>{text(clock(start))}: {text(label)}</title>")
             parts += _stack(index * wide, wide, counts, highest)
             parts.append("</g>")
@@ -35,12 +35,12 @@ def timeline_svg(timeline: FrameTimeline) -> str:
 
 def _stack(left: float, wide: float, counts: Counter[str], highest: int) -> Iterator[str]:
     top = float(HEIGHT)
-    for one in KINDS:
-        high = counts[one] / highest * (HEIGHT - 4)
-        high = max(high, 1.5) if counts[one] else 0  # so that one bad frame among thousands stays visible
+    for kind in KINDS:
+        high = counts[kind] / highest * (HEIGHT - 4)
+        high = max(high, 1.5) if counts[kind] else 0  # so that one bad frame among thousands stays visible
         top -= high
         if high:
-            yield _bar(one, left, top, max(wide - 0.5, 0.7), high)
+            yield _bar(kind, left, top, max(wide - 0.5, 0.7), high)
 
 
 def histogram_svg(durations: DurationHistogram) -> str:
@@ -54,18 +54,18 @@ def histogram_svg(durations: DurationHistogram) -> str:
     parts = [
         f'<svg class="histogram" viewBox="0 0 {SMALL_WIDTH} {SMALL_HEIGHT}" role="img" aria-label="{text(label)}">'
     ]
-    for place, count in sorted(bars.items()):
+    for bucket, count in sorted(bars.items()):
         high = max(count / highest * SMALL_HEIGHT, 1)
-        start, stop = (duration(durations.edge(at * DRAWN)) for at in (place, place + 1))
+        start, stop = (duration(durations.edge(at * DRAWN)) for at in (bucket, bucket + 1))
         span = f"{start} to {stop}: {count}"
-        bar = _bar("request", (place - first) * wide, SMALL_HEIGHT - high, max(wide - 0.5, 0.7), high)
+        bar = _bar("request", (bucket - first) * wide, SMALL_HEIGHT - high, max(wide - 0.5, 0.7), high)
         parts.append(f"<g><title>{text(span)}</title>{bar}</g>")
     return "".join([*parts, "</svg>"])
 
 
-def share_svg(count: int, most: int) -> str:
+def share_svg(count: int, highest: int) -> str:
     """Draw a count as a bar, relative to the largest count of its table."""
-    wide = max(round(count / most * 100, 2), 0.5)
+    wide = max(round(count / highest * 100, 2), 0.5)
     box = 'viewBox="0 0 100 10" preserveAspectRatio="none"'
     return f'<svg class="share" {box} aria-hidden="true">{_bar("request", 0, 0, wide, 10)}</svg>'
 

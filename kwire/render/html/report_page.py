@@ -100,12 +100,12 @@ def _api_row(name: str, api: ApiCounts) -> list[str]:
 def _versions(tally: ReportCounts) -> Iterator[str]:
     yield "<section><h2>Versions by api and client</h2>\n"
     ordered = sorted(tally.versions.counts.items(), key=lambda item: (item[0][0], str(item[0][1]), item[0][2]))
-    most = max(tally.versions.counts.values(), default=1)
+    highest = max(tally.versions.counts.values(), default=1)
     rows = []
     for key, count in ordered[:ROWS]:
         api, client, version = key
         who = "<i>no client id</i>" if client is None else text(client)
-        rows.append([text(api), who, text(version), f"{count:,}", share_svg(count, most)])
+        rows.append([text(api), who, text(version), f"{count:,}", share_svg(count, highest)])
     yield from html_table(("api", "client", "version", "requests", ""), rows, numbers=(2, 3))
     yield from _left_out(tally.versions, ROWS, "requests of further apis, clients and versions")
     yield "</section>\n"
@@ -139,7 +139,9 @@ def _undecodable(tally: ReportCounts) -> Iterator[str]:
     yield from map(note, tally.remarks)
     kinds = [[text(name), f"{count:,}"] for name, count in tally.problems.most_common()]
     yield from html_table(("error", "frames"), kinds, numbers=(1,))
-    rows = [[text(one.place), f"{one.size:,}", text(one.kind), text(one.problem)] for one in tally.samples]
+    rows = [
+        [text(sample.place), f"{sample.size:,}", text(sample.kind), text(sample.problem)] for sample in tally.samples
+    ]
     yield from html_table(("where", "bytes", "error", "what is wrong"), rows, numbers=(1,))
     if sum(tally.problems.values()) > SAMPLES:
         yield note(f"The first {SAMPLES} of {sum(tally.problems.values()):,} are listed.")

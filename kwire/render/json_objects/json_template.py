@@ -17,7 +17,7 @@ def template(codec: Codec) -> dict[str, Any]:
     >>> template(kwire.codec("ControlledShutdownRequest", 1))["payload"]
     {'brokerId': 0}
     """
-    payload: dict[str, Any] = to_json(codec.tree, _filled(codec.tree, None))
+    payload: dict[str, Any] = to_json(codec.tree, _fill_defaults(codec.tree, None))
     spec = codec.spec
     if spec.type not in WIRE_TYPES:
         return payload
@@ -28,9 +28,11 @@ def template(codec: Codec) -> dict[str, Any]:
     return {"kwire": 1, "type": spec.type, "header": header, "payload": payload}
 
 
-def _filled(node: Node, default: Any) -> Any:
+def _fill_defaults(node: Node, default: Any) -> Any:
     _, struct, is_array = content_of(node)
     if struct is None:
         return default
-    made = struct.message_class(**{str(field.name): _filled(field.subcon, field.default) for field in struct.fields})
+    made = struct.message_class(
+        **{str(field.name): _fill_defaults(field.subcon, field.default) for field in struct.fields}
+    )
     return (made,) if is_array else made

@@ -38,7 +38,7 @@ def slowest_table(traffic: Traffic) -> TableView[Answered]:
         TableColumn("frame", lambda row: row.frame, "response"),
         TableColumn("time", lambda row: row.asked_at, "sent (UTC)", moment_text),
         TableColumn("latencySeconds", lambda row: row.latency / SECOND, "latency ms", _milliseconds, right=True),
-        TableColumn("askedWaitSeconds", lambda row: row.asked_wait / SECOND, "asked ms", _asked, right=True),
+        TableColumn("askedWaitSeconds", lambda row: row.asked_wait / SECOND, "asked ms", _wait_text, right=True),
         TableColumn("client", lambda row: row.user.client),
         TableColumn("ip", lambda row: row.user.ip),
         TableColumn("api", lambda row: traffic.name_of(row.user), "api name"),
@@ -55,7 +55,7 @@ def _milliseconds(seconds: float) -> str:
     return f"{seconds * 1000:.2f}"
 
 
-def _asked(seconds: float) -> str:
+def _wait_text(seconds: float) -> str:
     return f"{seconds * 1000:.0f}" if seconds else NOTHING
 
 

@@ -60,7 +60,7 @@ class LayoutTables:
     def text(self) -> str:
         """Return the tables as Lua."""
         tables = {"ENUMS": self.enums(), "FIELDS": self.fields(), "STRUCTS": self._structs, "MESSAGES": self.messages}
-        return "\n".join(f"local {name} = [==[\n{_joined(lines)}]==]\n" for name, lines in tables.items())
+        return "\n".join(f"local {name} = [==[\n{_join_lines(lines)}]==]\n" for name, lines in tables.items())
 
     def fields(self) -> Iterator[str]:
         """Yield the lines of filter fields."""
@@ -145,7 +145,7 @@ def _codecs(catalog: Catalog) -> Iterator[Codec]:
             yield from (codec_of(spec, version) for version in spec.versions)
 
 
-def _joined(lines: Iterable[str]) -> str:
+def _join_lines(lines: Iterable[str]) -> str:
     return "".join(f"{line}\n" for line in lines)
 
 

@@ -92,7 +92,7 @@ class Lake:
         done = self.done()
         grown = {(source.path, source.head): source.size for source in done.values()}
         pending = {source.identity: source for source in sources if source.identity not in done}
-        longer = [source.path for source in pending.values() if source.size > grown.get(_shown(source), source.size)]
+        longer = [source.path for source in pending.values() if source.size > grown.get(_key_of(source), source.size)]
         if longer:
             raise GrownFiles(tuple(sorted(longer)))
         return list(pending.values())
@@ -123,8 +123,8 @@ class Lake:
 
     def begun(self) -> list[Run]:
         """Return the runs of killed jobs, which are to be written again."""
-        found = [(name, self._read(f"{STAGING}/{name}/{BEGUN}")) for name, _ in self._within(STAGING)]
-        runs = [(name, json.loads(text)) for name, text in found if text]
+        texts = [(name, self._read(f"{STAGING}/{name}/{BEGUN}")) for name, _ in self._within(STAGING)]
+        runs = [(name, json.loads(text)) for name, text in texts if text]
         return [Run(name, tuple(files_of(run)), run["overwrite"]) for name, run in runs]
 
     def finish(self, run: Run, table_format: str) -> None:
@@ -208,7 +208,7 @@ class Lake:
             self._store.delete_file(path)
 
 
-def _shown(source: LakeFile) -> tuple[str, str]:
+def _key_of(source: LakeFile) -> tuple[str, str]:
     """Return the key by which a manifest finds a file that has since grown."""
     return without_password(source.path), source.head
 

@@ -107,8 +107,8 @@ class _ConnectionsWriter:
 
 def _negotiate_versions() -> tuple[Request, Response]:
     """Return the exchange with which clients begin."""
-    asked = messages.ApiVersionsRequest(client_software_name="kwire", client_software_version="1")
-    request = decode_request(encode_request(asked, API_VERSIONS_VERSION, client_id="kwire"))
+    message = messages.ApiVersionsRequest(client_software_name="kwire", client_software_version="1")
+    request = decode_request(encode_request(message, API_VERSIONS_VERSION, client_id="kwire"))
     data = encode_response(messages.ApiVersionsResponse(), API_VERSIONS_VERSION)
     return request, decode_response(data, request)
 

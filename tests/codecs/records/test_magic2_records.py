@@ -42,7 +42,7 @@ def test_a_record_is_read() -> None:
 def slow_fields(data: bytes) -> Any:
     """Read by the layout alone, as `magic2` does when the fast path gives up."""
     reader = Reader(data)
-    size = read_length(reader, VARINT, nullable=False, least=1) or 0
+    size = read_length(reader, VARINT, nullable=False, element_size=1) or 0
     stop = reader.end = reader.pos + size
     fields = record_reader._record_fields(reader)  # type: ignore[arg-type]
     return tuple(fields), stop

@@ -30,7 +30,7 @@ class Counted(Node):
         self.length, self.nullable, self.of_each = length, nullable, least
 
     def _parse(self, stream: Reader, context: Any, path: str) -> tuple[int | None, int]:
-        count = read_length(stream, self.length, nullable=self.nullable, least=self.of_each)
+        count = read_length(stream, self.length, nullable=self.nullable, element_size=self.of_each)
         return count, len(stream.take(stream.end - stream.pos))
 
     def _build(self, obj: Any, stream: Writer, context: Any, path: str) -> None:

@@ -24,7 +24,7 @@ def api_versions(request: RequestContext[messages.ApiVersionsRequest]) -> messag
     cluster = request.cluster
     features = features_of(cluster.settings.release)
     if request.version < FIRST_WITH_ZERO:
-        features = {name: one for name, one in features.items() if one.first}
+        features = {name: levels for name, levels in features.items() if levels.first}
     return versions_response(cluster.apis, 0, features, cluster.feature_levels, cluster.controller.journals.end)
 
 
@@ -53,7 +53,8 @@ def versions_response(
         error_code=error_code,
         api_keys=tuple(rows),
         supported_features=tuple(
-            supported(name=name, min_version=one.first, max_version=one.last) for name, one in (features or {}).items()
+            supported(name=name, min_version=feature_range.first, max_version=feature_range.last)
+            for name, feature_range in (features or {}).items()
         ),
         finalized_features_epoch=epoch,
         finalized_features=tuple(

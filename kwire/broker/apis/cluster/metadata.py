@@ -49,14 +49,14 @@ def topic_metadata(request: RequestContext[Any]) -> Any:
     """Handle TopicMetadata v1 as proposed by KIP-36: Metadata v0 with racks. An empty list of topics requests all
     topics."""
     rows = tuple(messages.MetadataRequest.MetadataRequestTopic(name=name) for name in request.message.topics)
-    found = metadata(replace(request, message=messages.MetadataRequest(topics=rows), version=0))
+    answer = metadata(replace(request, message=messages.MetadataRequest(topics=rows), version=0))
     response: Any = getattr(messages, KIP_36).TopicMetadataResponse
     brokers = (
         response.BrokerEndPoint(broker_id=broker.node_id, host=broker.host, port=broker.port, rack=broker.rack)
-        for broker in found.brokers
+        for broker in answer.brokers
     )
     topics = []
-    for topic in found.topics:
+    for topic in answer.topics:
         parts = tuple(
             response.PartitionMetadata(
                 error_code=partition.error_code,
@@ -77,7 +77,7 @@ def _topics(request: RequestContext[messages.MetadataRequest]) -> list[messages.
     if topics is None or (request.version == 0 and not topics):
         return [_topic(request, topic) for topic in list_visible_topics(request)]
     unique = {(row.name, bytes(row.topic_id)): row for row in topics}
-    return [_asked_topic(request, row) for row in unique.values()]
+    return [_describe_topic(request, row) for row in unique.values()]
 
 
 def list_visible_topics(
@@ -88,7 +88,7 @@ def list_visible_topics(
     return [topic for topic in topics if request.allows(AclOperation.DESCRIBE, ResourceType.TOPIC, topic.name)]
 
 
-def _asked_topic(
+def _describe_topic(
     request: RequestContext[messages.MetadataRequest], row: messages.MetadataRequest.MetadataRequestTopic
 ) -> messages.MetadataResponse.MetadataResponseTopic:
     controller = request.cluster.controller

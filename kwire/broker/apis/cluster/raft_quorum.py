@@ -26,10 +26,10 @@ def describe_quorum(request: RequestContext[messages.DescribeQuorumRequest]) -> 
         parts = []
         for part in topic.partitions:
             is_there = topic.topic_name == RESERVED and part.partition_index == 0
-            found: dict[str, Any] = {"error_code": ErrorCode.UNKNOWN_TOPIC_OR_PARTITION}
+            fields: dict[str, Any] = {"error_code": ErrorCode.UNKNOWN_TOPIC_OR_PARTITION}
             if is_there:
-                found = {"leader_id": controller.controller_id, "high_watermark": end, "current_voters": (voter,)}
-            parts.append(response.PartitionData(partition_index=part.partition_index, error_message=None, **found))
+                fields = {"leader_id": controller.controller_id, "high_watermark": end, "current_voters": (voter,)}
+            parts.append(response.PartitionData(partition_index=part.partition_index, error_message=None, **fields))
         rows.append(response.TopicData(topic_name=topic.topic_name, partitions=tuple(parts)))
     node = controller.nodes.get(controller.controller_id)
     nodes = []

@@ -16,9 +16,9 @@ def update_features(request: RequestContext[messages.UpdateFeaturesRequest]) -> 
     """Handle UpdateFeatures (KIP-584): update all feature levels, or none."""
     # Kafka: FeatureControlManager.updateFeatures
     response = messages.UpdateFeaturesResponse
-    asked = request.message
+    body = request.message
     levels = dict(request.cluster.feature_levels)
-    for update in asked.feature_updates:
+    for update in body.feature_updates:
         name = update.feature
         level = update.max_version_level
         if problem := _feature_problem(request, update, levels.get(name, 0)):
@@ -26,13 +26,12 @@ def update_features(request: RequestContext[messages.UpdateFeaturesRequest]) -> 
             message = f"{failed}: Invalid update version {level} for feature {name}. {problem}"
             return response(error_code=ErrorCode.INVALID_UPDATE_VERSION, error_message=message)
         levels[name] = level
-    if not asked.validate_only:
+    if not body.validate_only:
         request.cluster.feature_levels = {name: level for name, level in levels.items() if level}
     if request.version > LAST_WITH_RESULTS:
         return response(error_message=None)
     rows = (
-        response.UpdatableFeatureResult(feature=update.feature, error_message="NONE")
-        for update in asked.feature_updates
+        response.UpdatableFeatureResult(feature=update.feature, error_message="NONE") for update in body.feature_updates
     )
     return response(error_message=None, results=tuple(rows))
 

@@ -102,24 +102,24 @@ def describe_client_quotas(
 ) -> messages.DescribeClientQuotasResponse:
     """Handle DescribeClientQuotas."""
     response = messages.DescribeClientQuotasResponse
-    asked = request.message
-    kinds = [component.entity_type for component in asked.components]
-    if problem := _filter_problem(asked.components):
+    body = request.message
+    kinds = [component.entity_type for component in body.components]
+    if problem := _filter_problem(body.components):
         return response(error_code=ErrorCode.INVALID_REQUEST, error_message=problem, entries=None)
     if not set(kinds) <= {USER, CLIENT, IP}:
         message = f"an entity type must be {USER}, {CLIENT} or {IP}"
         return response(error_code=ErrorCode.UNSUPPORTED_VERSION, error_message=message, entries=None)
     rows = []
     for entity, values in request.cluster.quotas.values.items():
-        if all(_matches(dict(entity), component) for component in asked.components) and (
-            not asked.strict or len(entity) == len(kinds)
+        if all(_matches(dict(entity), component) for component in body.components) and (
+            not body.strict or len(entity) == len(kinds)
         ):
             names = tuple(
                 response.EntityData(entity_type=kind, entity_name=name)
-                for kind, name in sorted(entity, key=lambda one: one[0])
+                for kind, name in sorted(entity, key=lambda pair: pair[0])
             )
-            found = tuple(response.ValueData(key=key, value=value) for key, value in sorted(values.items()))
-            rows.append(response.EntryData(entity=names, values=found))
+            data = tuple(response.ValueData(key=key, value=value) for key, value in sorted(values.items()))
+            rows.append(response.EntryData(entity=names, values=data))
     return response(error_message=None, entries=tuple(rows))
 
 

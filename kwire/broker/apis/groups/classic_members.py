@@ -102,11 +102,11 @@ def leave_consumer_group(
     rows = message.members
     if request.version < FIRST_WITH_MEMBERS:
         rows = (messages.LeaveGroupRequest.MemberIdentity(member_id=message.member_id),)
-    found = [_find_member(group, row.member_id, row.group_instance_id) for row in rows]
-    gone = {one.member_id: one for one in found if not isinstance(one, int)}
+    results = [_find_member(group, row.member_id, row.group_instance_id) for row in rows]
+    gone = {result.member_id: result for result in results if not isinstance(result, int)}
     if gone:
         request.cluster.groups.remove_consumers(group, list(gone.values()), request.now)
-    codes = [one if isinstance(one, int) else ErrorCode.NONE for one in found]
+    codes = [result if isinstance(result, int) else ErrorCode.NONE for result in results]
     if request.version < FIRST_WITH_MEMBERS:
         return response(error_code=codes[0])
     left = (

@@ -51,8 +51,8 @@ def _describe_member(
         rows = group_by_topic(request, places)
         return response.Assignment(
             topic_partitions=tuple(
-                response.TopicPartitions(topic_id=topic_id, topic_name=name, partitions=found)
-                for topic_id, name, found in rows
+                response.TopicPartitions(topic_id=topic_id, topic_name=name, partitions=partitions)
+                for topic_id, name, partitions in rows
             )
         )
 

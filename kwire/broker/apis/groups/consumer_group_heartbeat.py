@@ -75,7 +75,7 @@ def _group_for(request: RequestContext[messages.ConsumerGroupHeartbeatRequest]) 
         return group or ErrorCode.GROUP_ID_NOT_FOUND
     if message.member_epoch != JOINS or (group is not None and not groups.can_convert(group)):
         return ErrorCode.GROUP_ID_NOT_FOUND
-    group = groups.found_or_made(message.group_id)
+    group = groups.find_or_create(message.group_id)
     if group is None:
         return ErrorCode.GROUP_MAX_SIZE_REACHED
     if len(group.members) >= min(groups.settings.most_group_members, groups.settings.consumer_group_max_size):
@@ -127,12 +127,12 @@ def _heartbeat(
     changed = _update(consumer, member, message) or not consumer.epoch
     if is_new and not changed:
         consumer.target[member.member_id] = set()
-    place = member.epoch, set(member.assigned), set(member.revoking)
+    member_state = member.epoch, set(member.assigned), set(member.revoking)
     groups.held.take(member.size - before)
     epoch = consumer.epoch
     groups.plan(group, consumer, changed=changed)
     consumer.reconcile(member, _read_owned(request), request.now)
-    if epoch != consumer.epoch or place != (member.epoch, member.assigned, member.revoking):
+    if epoch != consumer.epoch or member_state != (member.epoch, member.assigned, member.revoking):
         groups.remember(group)
     groups.keep_consumer(group, member, request.now)
     response = _answer(request, member)
@@ -177,7 +177,9 @@ def _answer(
     is_new = member.sent is None or member.sent[1] != state[1] or _is_full(request.message)
     member.sent = state
     rows = group_by_topic(request, member.assigned)
-    parts = tuple(response.TopicPartitions(topic_id=topic_id, partitions=found) for topic_id, _, found in rows)
+    parts = tuple(
+        response.TopicPartitions(topic_id=topic_id, partitions=partitions) for topic_id, _, partitions in rows
+    )
     own = request.cluster.controller.group_configs.get(request.message.group_id, {})
     usual = request.cluster.settings.consumer_heartbeat_interval * 1000
     return response(
@@ -202,7 +204,7 @@ def group_by_topic(request: RequestContext[object], places: Assigned) -> list[tu
     for topic, index in sorted(places):
         indexes.setdefault(topic, []).append(index)
     topics = request.cluster.controller.topics
-    return [(topics[name].topic_id, name, tuple(found)) for name, found in indexes.items() if name in topics]
+    return [(topics[name].topic_id, name, tuple(partitions)) for name, partitions in indexes.items() if name in topics]
 
 
 def _leave(

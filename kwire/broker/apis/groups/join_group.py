@@ -31,7 +31,7 @@ def join_group(request: RequestContext[messages.JoinGroupRequest]) -> JoinAnswer
     code = problem_with(request, message.group_id) or _session_problem(request)
     if code:
         return join_error(code, message.member_id)
-    group = groups.find(message.group_id) if message.member_id else groups.found_or_made(message.group_id)
+    group = groups.find(message.group_id) if message.member_id else groups.find_or_create(message.group_id)
     if group is None:
         code = ErrorCode.UNKNOWN_MEMBER_ID if message.member_id else ErrorCode.GROUP_MAX_SIZE_REACHED
         return join_error(code, message.member_id)
@@ -69,32 +69,32 @@ class _Join:
 
     def answer(self) -> JoinAnswer:
         group = self.group
-        asked = self.asked
+        message = self.asked
         if not self._is_consistent():
-            return join_error(ErrorCode.INCONSISTENT_GROUP_PROTOCOL, asked.member_id)
-        if asked.member_id in group.pending and asked.group_instance_id is None:
-            group.expect_no_longer(asked.member_id)
-            return self._add(asked.member_id)
-        if asked.member_id:
-            member = member_or_problem(group, asked.member_id, asked.group_instance_id)
-            return join_error(member, asked.member_id) if isinstance(member, int) else self._join_again(member)
-        if asked.group_instance_id in group.static:
-            return self._come_back(group.members[group.static[asked.group_instance_id]])
+            return join_error(ErrorCode.INCONSISTENT_GROUP_PROTOCOL, message.member_id)
+        if message.member_id in group.pending and message.group_instance_id is None:
+            group.expect_no_longer(message.member_id)
+            return self._add(message.member_id)
+        if message.member_id:
+            member = member_or_problem(group, message.member_id, message.group_instance_id)
+            return join_error(member, message.member_id) if isinstance(member, int) else self._join_again(member)
+        if message.group_instance_id in group.static:
+            return self._come_back(group.members[group.static[message.group_instance_id]])
         return self._join_first()
 
     def _is_consistent(self) -> bool:
         group = self.group
-        asked = self.asked
+        message = self.asked
         if not group.members:
-            return bool(asked.protocol_type and self.protocols)
-        return bool(asked.protocol_type == group.protocol_type and group.supports(self.protocols))
+            return bool(message.protocol_type and self.protocols)
+        return bool(message.protocol_type == group.protocol_type and group.supports(self.protocols))
 
     def _join_first(self) -> JoinAnswer:
         # Kafka: GroupMetadataManager.classicGroupJoinNewDynamicMember, classicGroupJoinNewStaticMember
         member_id = self._new_id()
         if self.request.version < FIRST_WITH_KNOWN_IDS or self.asked.group_instance_id is not None:
             return self._add(member_id)
-        if not self.groups.has_room_for_member(self.group, self._made(member_id).measure()):
+        if not self.groups.has_room_for_member(self.group, self._make_member(member_id).measure()):
             return join_error(ErrorCode.GROUP_MAX_SIZE_REACHED)
         until = self.request.now + self.asked.session_timeout_ms / 1000
         self.group.expect(member_id, until)
@@ -105,22 +105,22 @@ class _Join:
         name = self.asked.group_instance_id if self.asked.group_instance_id is not None else self.request.client_id
         return f"{name}-{UUID(bytes=self.request.cluster.rng.randbytes(16), version=4)}"
 
-    def _made(self, member_id: str) -> Member:
-        asked = self.asked
-        session_timeout = asked.session_timeout_ms / 1000
-        is_given = asked.rebalance_timeout_ms >= 0  # version 0 has one timeout for both
+    def _make_member(self, member_id: str) -> Member:
+        message = self.asked
+        session_timeout = message.session_timeout_ms / 1000
+        is_given = message.rebalance_timeout_ms >= 0  # version 0 has one timeout for both
         return Member(
             member_id,
-            asked.group_instance_id,
+            message.group_instance_id,
             self.request.client_id,
             self.request.client_host,
             session_timeout,
-            asked.rebalance_timeout_ms / 1000 if is_given else session_timeout,
+            message.rebalance_timeout_ms / 1000 if is_given else session_timeout,
             self.protocols,
         )
 
     def _add(self, member_id: str) -> JoinAnswer:
-        member = self._made(member_id)
+        member = self._make_member(member_id)
         if not self.groups.has_room_for_member(self.group, member.measure()):
             return join_error(ErrorCode.GROUP_MAX_SIZE_REACHED)
         if not self.group.members:
@@ -142,7 +142,7 @@ class _Join:
 
     def _update(self, member: Member) -> messages.JoinGroupResponse | None:
         """Update a member's protocols; return a response only if the memory limit is exceeded."""
-        made = self._made(member.member_id)
+        made = self._make_member(member.member_id)
         if not self.groups.held.has_room(made.measure() - member.size):
             return join_error(ErrorCode.GROUP_MAX_SIZE_REACHED)
         member.session_timeout = made.session_timeout

@@ -35,10 +35,10 @@ def offset_commit(request: RequestContext[messages.OffsetCommitRequest]) -> mess
     retention_ms = request.message.retention_time_ms
     failed = groups.commit(group, commits, retention_ms) if isinstance(group, Group) else ErrorCode.NONE
     rows = []
-    for sent, found in zip(request.message.topics, errors, strict=True):
+    for sent, codes in zip(request.message.topics, errors, strict=True):
         parts = tuple(
             response.OffsetCommitResponsePartition(partition_index=part.partition_index, error_code=code or failed)
-            for part, code in zip(sent.partitions, found, strict=True)
+            for part, code in zip(sent.partitions, codes, strict=True)
         )
         rows.append(response.OffsetCommitResponseTopic(name=sent.name, topic_id=sent.topic_id, partitions=parts))
     if isinstance(group, Group) and group.is_unused and not group.generation:
@@ -55,12 +55,12 @@ def check_commit(
 ) -> int:
     """Add a row of a request to the commits; return an error code if it cannot be stored, otherwise 0."""
     topic = request.cluster.controller.find(sent.name, sent.topic_id)
-    found = group if isinstance(group, int) else _kept_commit(request, topic, part, sent.name)
-    if isinstance(found, int) or topic is None:
-        return found if isinstance(found, int) else ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
-    if not isinstance(found, Commit) or not request.cluster.groups.held.has_room(found.size * (len(commits) + 1)):
+    commit = group if isinstance(group, int) else _make_commit(request, topic, part, sent.name)
+    if isinstance(commit, int) or topic is None:
+        return commit if isinstance(commit, int) else ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+    if not isinstance(commit, Commit) or not request.cluster.groups.held.has_room(commit.size * (len(commits) + 1)):
         return ErrorCode.GROUP_MAX_SIZE_REACHED
-    commits[topic.name, part.partition_index] = found
+    commits[topic.name, part.partition_index] = commit
     return ErrorCode.NONE
 
 
@@ -77,7 +77,7 @@ def _committing(request: RequestContext[messages.OffsetCommitRequest]) -> Group 
         return ErrorCode.GROUP_ID_NOT_FOUND
     if generation < 0 and (group is None or group.state is GroupState.EMPTY):
         # clients with manual assignment use a group only to store offsets
-        made = groups.found_or_made(message.group_id)
+        made = groups.find_or_create(message.group_id)
         return ErrorCode.GROUP_MAX_SIZE_REACHED if made is None else made
     if group is not None and group.consumer is not None and group.consumer.members:
         member = group.consumer.members.get(message.member_id)
@@ -96,7 +96,7 @@ def _member_committing(request: RequestContext[messages.OffsetCommitRequest], ge
     return ErrorCode.REBALANCE_IN_PROGRESS if group.state is GroupState.COMPLETING_REBALANCE else group
 
 
-def _kept_commit(
+def _make_commit(
     request: RequestContext[object],
     topic: Topic | None,
     part: CommittedPartition,

@@ -46,8 +46,8 @@ def offset_fetch(request: RequestContext[messages.OffsetFetchRequest]) -> messag
         return response(error_code=code)
     row = response.OffsetFetchResponseTopic
     part = response.OffsetFetchResponsePartition
-    found = _rows(request, message.group_id, message.topics, code)
-    rows = (row(name=name, partitions=tuple(part(**offset._asdict()) for offset in parts)) for name, _, parts in found)
+    topics = _rows(request, message.group_id, message.topics, code)
+    rows = (row(name=name, partitions=tuple(part(**offset._asdict()) for offset in parts)) for name, _, parts in topics)
     return response(topics=tuple(rows), error_code=code)
 
 
@@ -117,10 +117,10 @@ def _fields(
 ) -> FetchedOffset:
     if group is not None and topic is not None and request.message.require_stable:
         code = code or (ErrorCode.UNSTABLE_OFFSET_COMMIT if group.is_unstable(topic.name, index) else ErrorCode.NONE)
-    found = None if group is None or topic is None or code else group.commits.get(topic.name, index, topic.topic_id)
-    if found is None:
+    commit = None if group is None or topic is None or code else group.commits.get(topic.name, index, topic.topic_id)
+    if commit is None:
         return FetchedOffset(index, -1, -1, "", code)
-    return FetchedOffset(index, found.offset, found.leader_epoch, found.metadata, code)
+    return FetchedOffset(index, commit.offset, commit.leader_epoch, commit.metadata, code)
 
 
 APIS = {  # what each version has changed

@@ -45,8 +45,8 @@ def sync_group(
 
 def _protocol_problem(message: messages.SyncGroupRequest, group: Group) -> int:
     # GroupMetadataManager.isProtocolInconsistent: a group has no protocol before its first generation
-    asked = message.protocol_type, message.protocol_name
-    pairs = zip(asked, (group.protocol_type, group.protocol), strict=True)
+    named = message.protocol_type, message.protocol_name
+    pairs = zip(named, (group.protocol_type, group.protocol), strict=True)
     if any(name and known and name != known for name, known in pairs):
         return ErrorCode.INCONSISTENT_GROUP_PROTOCOL
     is_rebalancing = group.state is GroupState.PREPARING_REBALANCE

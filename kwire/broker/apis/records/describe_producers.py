@@ -40,19 +40,22 @@ def _producers_in(
             partition_index=topic_partition[1], error_code=led_partition, error_message=ErrorCode(led_partition).about
         )
     producers = led_partition[1].producers
-    rows = (_producer(one, known, producers.open.get(one, -1)) for one, known in producers.known().items())
+    rows = (
+        _producer(producer_id, known, producers.open.get(producer_id, -1))
+        for producer_id, known in producers.known().items()
+    )
     return row(partition_index=topic_partition[1], error_message=None, active_producers=tuple(rows))
 
 
 def _producer(
-    producer_id: int, found: KnownProducer, first_offset: int
+    producer_id: int, producer: KnownProducer, first_offset: int
 ) -> messages.DescribeProducersResponse.ProducerState:
     return messages.DescribeProducersResponse.ProducerState(
         producer_id=producer_id,
-        producer_epoch=found.epoch,
-        last_sequence=found.batches[-1][1] if found.batches else -1,
-        last_timestamp=found.last_timestamp,
-        coordinator_epoch=found.coordinator_epoch,
+        producer_epoch=producer.epoch,
+        last_sequence=producer.batches[-1][1] if producer.batches else -1,
+        last_timestamp=producer.last_timestamp,
+        coordinator_epoch=producer.coordinator_epoch,
         current_txn_start_offset=first_offset,
     )
 

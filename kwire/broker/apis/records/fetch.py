@@ -273,7 +273,9 @@ def _list_aborted(log: ReplicaLog, offset: int, data: bytes) -> tuple[messages.F
     """Return the aborted transactions with records in the data that was read from an offset on."""
     row = messages.FetchResponse.AbortedTransaction
     aborted = log.producers.aborted_between(offset, log.end_of(offset, len(data))) if data else ()
-    return tuple(row(producer_id=one.producer_id, first_offset=one.first_offset) for one in aborted)
+    return tuple(
+        row(producer_id=transaction.producer_id, first_offset=transaction.first_offset) for transaction in aborted
+    )
 
 
 APIS = {  # what each version has changed

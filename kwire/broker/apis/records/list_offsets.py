@@ -69,8 +69,8 @@ def _offset_at(log: ReplicaLog, timestamp: int, end: int) -> tuple[int, int, int
         return log.start, -1, log.epoch_at(log.start)
     if timestamp == MAX_TIMESTAMP:
         return log.find_newest()
-    found = log.find_time(timestamp) if timestamp >= 0 else (-1, -1, -1)
-    return found if found[0] < end else (-1, -1, -1)
+    stamped = log.find_time(timestamp) if timestamp >= 0 else (-1, -1, -1)
+    return stamped if stamped[0] < end else (-1, -1, -1)
 
 
 APIS = {  # what each version has changed

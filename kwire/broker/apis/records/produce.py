@@ -95,10 +95,10 @@ def _partition(
     name: str,
     may_be_transactional: bool,
 ) -> messages.ProduceResponse.PartitionProduceResponse:
-    asked = request.message.transactional_id
+    transactional_id = request.message.transactional_id
     if not may_be_transactional:
         outcome = ProduceOutcome(ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED)
-    elif code := request.error(topic.name if topic else name or None, sent.index, transactional_id=asked):
+    elif code := request.error(topic.name if topic else name or None, sent.index, transactional_id=transactional_id):
         outcome = ProduceOutcome(code, -1, READ_ONLY if request.cluster.settings.read_only else None)
     elif topic is None or not 0 <= sent.index < len(topic.partitions):
         is_named = topic is not None or request.version < FIRST_WITH_IDS
@@ -118,8 +118,8 @@ def _partition(
         log_start_offset=outcome.log_start,
         error_message=outcome.message,
         record_errors=tuple(
-            response.BatchIndexAndErrorMessage(batch_index=place, batch_index_error_message=outcome.problem)
-            for place in outcome.refused
+            response.BatchIndexAndErrorMessage(batch_index=index, batch_index_error_message=outcome.problem)
+            for index in outcome.refused
         ),
     )
     return row
@@ -129,9 +129,9 @@ def _write(
     request: RequestContext[messages.ProduceRequest], topic: Topic, index: int, records: bytes
 ) -> ProduceOutcome:
     # 1. the request (Kafka: ProduceRequest.validateRecords)
-    found = find_batch(records, request.version)
-    if not isinstance(found, RecordBatch):
-        return found
+    batch = find_batch(records, request.version)
+    if not isinstance(batch, RecordBatch):
+        return batch
     # 2. the partition (Kafka: Partition.appendRecordsToLeader)
     partition = topic.partitions[index]
     log = partition.log_at(request.node_id)
@@ -139,13 +139,13 @@ def _write(
         return ProduceOutcome(log)
     if code := _acks_problem(request, topic, partition):
         return ProduceOutcome(code)
-    most = topic.number("max.message.bytes", request.node_id)
-    if len(records) > most:
-        return ProduceOutcome(ErrorCode.MESSAGE_TOO_LARGE, -1, f"a batch may have at most {most} bytes")
+    size_limit = topic.number("max.message.bytes", request.node_id)
+    if len(records) > size_limit:
+        return ProduceOutcome(ErrorCode.MESSAGE_TOO_LARGE, -1, f"a batch may have at most {size_limit} bytes")
     # 3. the batch (Kafka: UnifiedLog.analyzeAndValidateRecords, LogValidator)
-    outcome = _check_batch(request, topic, partition, log, found)
+    outcome = _check_batch(request, topic, partition, log, batch)
     if outcome is None:
-        outcome = _append(request, topic, partition, found)
+        outcome = _append(request, topic, partition, batch)
         return outcome if outcome.code else outcome._replace(log_start=log.start)
     return outcome if outcome.code == ErrorCode.CORRUPT_MESSAGE else outcome._replace(log_start=log.start)
 
@@ -203,7 +203,7 @@ def _out_of_time(topic: Topic, batch: RecordBatch, now: int, node_id: int) -> Pr
         times = [record.timestamp for record in batch.tolerant_records()]
     except MissingExtra:
         times = [batch.max_timestamp]  # a batch that cannot be decompressed here
-    refused = [place for place, time in enumerate(times) if time != NO_TIME and not earliest <= time <= latest]
+    refused = [index for index, time in enumerate(times) if time != NO_TIME and not earliest <= time <= latest]
     problem = f"the timestamp of a record must be between {earliest} and {latest}"
     message = f"{len(refused)} records have a timestamp that is out of range, and all are refused: {problem}"
     return ProduceOutcome(ErrorCode.INVALID_TIMESTAMP, -1, message, NO_TIME, refused, problem) if refused else None
@@ -211,7 +211,7 @@ def _out_of_time(topic: Topic, batch: RecordBatch, now: int, node_id: int) -> Pr
 
 def _without_keys(batch: RecordBatch) -> list[int]:
     try:
-        return [place for place, record in enumerate(batch.tolerant_records()) if record.key is None]
+        return [index for index, record in enumerate(batch.tolerant_records()) if record.key is None]
     except MissingExtra:
         return []  # a batch that cannot be decompressed here is not validated further
 

@@ -35,4 +35,8 @@ def select_replica(leader: ReplicaView, replicas: Iterable[ReplicaView], client_
     if not client_rack or leader.rack == client_rack:
         return leader
     near = (replica for replica in replicas if replica.rack == client_rack)
-    return max(near, key=lambda one: (one.log_end_offset, -one.ms_since_caught_up, one.node_id), default=leader)
+    return max(
+        near,
+        key=lambda candidate: (candidate.log_end_offset, -candidate.ms_since_caught_up, candidate.node_id),
+        default=leader,
+    )

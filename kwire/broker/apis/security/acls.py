@@ -23,9 +23,9 @@ def describe_acls(request: RequestContext[messages.DescribeAclsRequest]) -> mess
     wanted = _acl_filter(request.message)
     if problem := _filter_problem(wanted):
         return response(error_code=ErrorCode.INVALID_REQUEST, error_message=problem)
-    found: dict[tuple[int, str, int], list[AclBinding]] = {}
+    by_pattern: dict[tuple[int, str, int], list[AclBinding]] = {}
     for acl in authorizer.matching(wanted):
-        found.setdefault(acl[:3], []).append(acl)
+        by_pattern.setdefault(acl[:3], []).append(acl)
     resources = tuple(
         response.DescribeAclsResource(
             resource_type=kind,
@@ -38,7 +38,7 @@ def describe_acls(request: RequestContext[messages.DescribeAclsRequest]) -> mess
                 for row in rows
             ),
         )
-        for (kind, name, pattern), rows in found.items()
+        for (kind, name, pattern), rows in by_pattern.items()
     )
     return response(error_message=None, resources=resources)
 
@@ -116,11 +116,11 @@ def delete_acls(request: RequestContext[messages.DeleteAclsRequest]) -> messages
             matching = authorizer.matching(wanted)
             for acl in matching:
                 request.cluster.controller.remove_acl(acl)
-            rows.append(row(error_message=None, matching_acls=tuple(map(_deleted_acl, matching))))
+            rows.append(row(error_message=None, matching_acls=tuple(map(_make_deleted_acl, matching))))
     return response(filter_results=tuple(rows))
 
 
-def _deleted_acl(acl: AclBinding) -> messages.DeleteAclsResponse.DeleteAclsMatchingAcl:
+def _make_deleted_acl(acl: AclBinding) -> messages.DeleteAclsResponse.DeleteAclsMatchingAcl:
     fields = acl._asdict()
     fields["permission_type"] = fields.pop("permission")
     return messages.DeleteAclsResponse.DeleteAclsMatchingAcl(error_message=None, **fields)

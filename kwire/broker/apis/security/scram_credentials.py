@@ -27,7 +27,7 @@ def describe_user_scram_credentials(
     response = messages.DescribeUserScramCredentialsResponse
     scram = request.cluster.controller.users.scram
     users = request.message.users
-    names = [one.name for one in users] if users else sorted({name for name, _ in scram})
+    names = [user.name for user in users] if users else sorted({name for name, _ in scram})
     rows = (_scram_row(request, name, count) for name, count in Counter(names).items())
     return response(error_message=None, results=tuple(rows))
 
@@ -42,8 +42,8 @@ def _scram_row(
         twice = f"Cannot describe SCRAM credentials for the same user twice in a single request: {name}"
         return row(user=name, error_code=ErrorCode.DUPLICATE_RESOURCE, error_message=twice)
     infos = tuple(
-        response.CredentialInfo(mechanism=NUMBERS[mechanism], iterations=one.iterations)
-        for (user, mechanism), one in sorted(scram.items(), key=lambda item: item[0])
+        response.CredentialInfo(mechanism=NUMBERS[mechanism], iterations=credential.iterations)
+        for (user, mechanism), credential in sorted(scram.items(), key=lambda item: item[0])
         if user == name
     )
     if not infos:
@@ -66,14 +66,16 @@ def alter_user_scram_credentials(
     rows = []
     for name in names:
         own = [change for change in changes if change.name == name]
-        code = refused or next((code for one in own if (code := _scram_problem(request, one))), ErrorCode.NONE)
+        code = refused or next(
+            (code for alteration in own if (code := _scram_problem(request, alteration))), ErrorCode.NONE
+        )
         if len(own) > 1:
             code = ErrorCode.DUPLICATE_RESOURCE
         if code:
             rows.append(row(user=name, **request.describe_denial(code)))
             continue
-        for one in own:
-            _change_scram(request, one)
+        for alteration in own:
+            _change_scram(request, alteration)
         rows.append(row(user=name, error_message=None))
     return response(results=tuple(rows))
 

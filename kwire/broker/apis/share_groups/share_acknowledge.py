@@ -74,13 +74,13 @@ def share_acknowledge(request: RequestContext[messages.ShareAcknowledgeRequest])
     if message.share_session_epoch == FINAL:
         shares.end_session(*who)
     rows: dict[bytes, list[messages.ShareAcknowledgeResponse.PartitionData]] = {}
-    for place, code in codes.items():
+    for partition, code in codes.items():
         row = response.PartitionData(
-            partition_index=place[1],
+            partition_index=partition[1],
             error_code=code,
-            current_leader=response.LeaderIdAndEpoch(**current_leader(request, place, code)._asdict()),
+            current_leader=response.LeaderIdAndEpoch(**current_leader(request, partition, code)._asdict()),
         )
-        rows.setdefault(place[0], []).append(row)
+        rows.setdefault(partition[0], []).append(row)
     topic_row = response.ShareAcknowledgeTopicResponse
     return response(
         acquisition_lock_timeout_ms=int(shares.limits(member.group_id).lock * 1000),
@@ -115,12 +115,12 @@ def apply_acknowledgements(
     acks: Sequence[Acknowledgement],
 ) -> Codes:
     """Apply the acknowledgements of a request; return the error code of each partition that has some."""
-    found: Codes = {}
+    codes: Codes = {}
     for topic_id, part in acks:
         if part.acknowledgement_batches:
             topic_partition = bytes(topic_id), part.partition_index
-            found[topic_partition] = _acknowledge(request, member, topic_partition, part.acknowledgement_batches)
-    return found
+            codes[topic_partition] = _acknowledge(request, member, topic_partition, part.acknowledgement_batches)
+    return codes
 
 
 def _acknowledge(

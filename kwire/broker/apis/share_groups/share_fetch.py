@@ -142,25 +142,27 @@ class _Fetching:
         failed: dict[TopicIdPartition, _FetchedPartition] = {}
         candidates: list[_Candidate] = []
         left = min(message.max_bytes, self.request.cluster.fetch_max_bytes)
-        most = message.max_records or 1
-        for place in list(self.session.parts) if not self.session.is_over else ():
-            candidate = self._candidate(place, left, most) if most > 0 and left > 0 else None
+        records_left = message.max_records or 1
+        for topic_partition in list(self.session.parts) if not self.session.is_over else ():
+            candidate = self._candidate(topic_partition, left, records_left) if records_left > 0 and left > 0 else None
             if isinstance(candidate, int):
-                failed[place] = _FetchedPartition(candidate)
+                failed[topic_partition] = _FetchedPartition(candidate)
             elif candidate is not None and candidate.spans:
                 candidates.append(candidate)
-                left -= sum(one.size for one in candidate.entries)
-                most -= sum(last - first + 1 for first, last in candidate.spans)
+                left -= sum(stored.size for stored in candidate.entries)
+                records_left -= sum(last - first + 1 for first, last in candidate.spans)
         size = sum(entry.size for candidate in candidates for entry in candidate.entries)
         if not over and not failed and (not candidates or size < message.min_bytes):
             return None
         parts = failed | {candidate.place: self._acquire(candidate) for candidate in candidates}
-        for place in [candidate.place for candidate in candidates]:  # the next fetch begins with the other partitions
-            self.session.parts[place] = self.session.parts.pop(place)
-        rows = [(place, part) for place, part in parts.items() if part.error_code or part.acquired]
+        for topic_partition in [
+            candidate.place for candidate in candidates
+        ]:  # the next fetch begins with the other partitions
+            self.session.parts[topic_partition] = self.session.parts.pop(topic_partition)
+        rows = [(topic_partition, part) for topic_partition, part in parts.items() if part.error_code or part.acquired]
         return Later(lambda: self.response(rows))
 
-    def _candidate(self, topic_partition: TopicIdPartition, size: int, most: int) -> _Candidate | int | None:
+    def _candidate(self, topic_partition: TopicIdPartition, size: int, record_limit: int) -> _Candidate | int | None:
         request = self.request
         message = self.request.message
         shares = self.request.cluster.shares
@@ -182,7 +184,7 @@ class _Fetching:
         end = log.stable_end if configs["share.isolation.level"] == READ_COMMITTED else None
         offset = max(part.next_offset, log.start)
         entries = log.entries_from(offset, log.measure(offset, size, end=end))
-        wanted = AcquireLimits(most, max(1, message.batch_size), message.share_acquire_mode == EXACTLY)
+        wanted = AcquireLimits(record_limit, max(1, message.batch_size), message.share_acquire_mode == EXACTLY)
         batches = [(entry.base_offset, entry.last_offset) for entry in entries]
         spans = part.acquirable(batches, wanted, shares.limits(self.member.group_id))
         if not spans or not shares.has_room(spans):
@@ -232,15 +234,15 @@ class _Fetching:
         session."""
         response = messages.ShareFetchResponse
         cluster = self.request.cluster
-        new = [place for place, is_new in self.session.parts.items() if is_new]
+        new = [topic_partition for topic_partition, is_new in self.session.parts.items() if is_new]
         self.session.parts.update(dict.fromkeys(new, False))
         fetched = dict.fromkeys([*self.codes, *new], _FetchedPartition()) | dict(parts)
         rows: dict[bytes, list[messages.ShareFetchResponse.PartitionData]] = {}
         codes = [*self.codes.values()]
-        for place, part in fetched.items():
-            row = self._row(place, part)
+        for topic_partition, part in fetched.items():
+            row = self._row(topic_partition, part)
             codes.append(row.error_code)
-            rows.setdefault(place[0], []).append(row)
+            rows.setdefault(topic_partition[0], []).append(row)
         size = sum(len(row.records or b"") for some in rows.values() for row in some)
         throttle = cluster.quotas.throttle(FETCH, self.request.client_id, size, cluster.waiting.now)
         if throttle:  # as in Kafka, the response is empty, and its records stay acquired until their lock expires
@@ -305,15 +307,16 @@ def _find_aborted(log: ReplicaLog, offset: int, size: int) -> list[OffsetRange]:
     if not size:
         return []
     known = log.producers.aborted_between(offset, log.end_of(offset, size))
-    found = []
+    spans = []
     for batch in parse_records(log.read(offset, size)) if known else ():
         base = batch.base_offset or 0
         is_aborted = any(
-            one.producer_id == batch.producer_id and one.first_offset <= base < one.last_offset for one in known
+            transaction.producer_id == batch.producer_id and transaction.first_offset <= base < transaction.last_offset
+            for transaction in known
         )
         if batch.is_transactional and not batch.is_control and is_aborted:
-            found.append((base, batch.last_offset))
-    return found
+            spans.append((base, batch.last_offset))
+    return spans
 
 
 def _without(row: AcquiredRange, spans: Sequence[OffsetRange]) -> list[AcquiredRange]:

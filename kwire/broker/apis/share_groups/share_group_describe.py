@@ -50,8 +50,8 @@ def _describe_member(
 ) -> messages.ShareGroupDescribeResponse.Member:
     response = messages.ShareGroupDescribeResponse
     rows = tuple(
-        response.TopicPartitions(topic_id=topic_id, topic_name=name, partitions=found)
-        for topic_id, name, found in group_by_topic(request, member.assigned)
+        response.TopicPartitions(topic_id=topic_id, topic_name=name, partitions=partitions)
+        for topic_id, name, partitions in group_by_topic(request, member.assigned)
     )
     return response.Member(
         member_id=member.member_id,

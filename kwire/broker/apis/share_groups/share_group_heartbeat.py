@@ -63,7 +63,7 @@ def _group_for(request: RequestContext[messages.ShareGroupHeartbeatRequest]) -> 
 
 def make_share_group(request: RequestContext[object], group_id: str) -> Group | int:
     """Return a new share group, or an error code if the limit is reached."""
-    group = request.cluster.groups.found_or_made(group_id)
+    group = request.cluster.groups.find_or_create(group_id)
     if group is None:
         return ErrorCode.GROUP_MAX_SIZE_REACHED
     group.consumer = ShareGroup(epoch=max(1, group.generation))
@@ -109,11 +109,11 @@ def _heartbeat(
         member.topics = topics
     member.rack = message.rack_id or member.rack
     cluster.groups.held.take(member.size - before)
-    place = share.epoch, member.epoch, set(member.assigned)
+    member_state = share.epoch, member.epoch, set(member.assigned)
     cluster.groups.plan(group, share, changed=changed)
     is_new = cluster.shares.prepare(message.group_id, share)
     share.reconcile(member, None, request.now)
-    if is_new or changed or place != (share.epoch, member.epoch, member.assigned):
+    if is_new or changed or member_state != (share.epoch, member.epoch, member.assigned):
         cluster.groups.remember(group)
     cluster.groups.keep_consumer(group, member, request.now)
     return _answer(request, member)
@@ -130,7 +130,9 @@ def _answer(
     is_new = member.sent is None or member.sent[1] != state[1] or is_full
     member.sent = state
     rows = group_by_topic(request, member.assigned)
-    parts = tuple(response.TopicPartitions(topic_id=topic_id, partitions=found) for topic_id, _, found in rows)
+    parts = tuple(
+        response.TopicPartitions(topic_id=topic_id, partitions=partitions) for topic_id, _, partitions in rows
+    )
     configs = request.cluster.controller.group_configs_of(request.message.group_id)
     return response(
         member_id=member.member_id,

@@ -20,24 +20,24 @@ def describe_share_group_offsets(
 ) -> messages.DescribeShareGroupOffsetsResponse:
     """Handle DescribeShareGroupOffsets: return the stored start offset of each partition; -1 if none is stored."""
     response = messages.DescribeShareGroupOffsetsResponse
-    return response(groups=tuple(_offsets(request, asked) for asked in request.message.groups))
+    return response(groups=tuple(_offsets(request, group) for group in request.message.groups))
 
 
 def _offsets(
     request: RequestContext[messages.DescribeShareGroupOffsetsRequest],
-    asked: messages.DescribeShareGroupOffsetsRequest.DescribeShareGroupOffsetsRequestGroup,
+    group_request: messages.DescribeShareGroupOffsetsRequest.DescribeShareGroupOffsetsRequestGroup,
 ) -> messages.DescribeShareGroupOffsetsResponse.DescribeShareGroupOffsetsResponseGroup:
     response = messages.DescribeShareGroupOffsetsResponse
     row = response.DescribeShareGroupOffsetsResponseGroup
-    if code := share_problem(request, asked.group_id):
-        return row(group_id=asked.group_id, error_code=code, error_message=ErrorCode(code).about)
-    group = request.cluster.groups.find(asked.group_id)
+    if code := share_problem(request, group_request.group_id):
+        return row(group_id=group_request.group_id, error_code=code, error_message=ErrorCode(code).about)
+    group = request.cluster.groups.find(group_request.group_id)
     share = request.cluster.shares.share(group)
     if group is not None and share is None:
-        about = f"Group {asked.group_id} is not a share group."
-        return row(group_id=asked.group_id, error_code=ErrorCode.GROUP_ID_NOT_FOUND, error_message=about)
-    wanted = {topic.topic_name: list(topic.partitions) for topic in asked.topics or ()}
-    if asked.topics is None:
+        about = f"Group {group_request.group_id} is not a share group."
+        return row(group_id=group_request.group_id, error_code=ErrorCode.GROUP_ID_NOT_FOUND, error_message=about)
+    wanted = {topic.topic_name: list(topic.partitions) for topic in group_request.topics or ()}
+    if group_request.topics is None:
         wanted = dict(request.cluster.shares.state_topics(share)) if share is not None else {}
     topics = tuple(
         response.DescribeShareGroupOffsetsResponseTopic(
@@ -46,10 +46,10 @@ def _offsets(
             partitions=tuple(_offset(request, share, topic, index) for index in indexes),
         )
         for name, indexes in wanted.items()
-        if not (request.error(name) and asked.topics is None)
+        if not (request.error(name) and group_request.topics is None)
         for topic in (request.cluster.controller.topics.get(name),)
     )
-    return row(group_id=asked.group_id, topics=topics)
+    return row(group_id=group_request.group_id, topics=topics)
 
 
 def _offset(
@@ -64,14 +64,14 @@ def _offset(
     part = share.partitions.get((topic.topic_id, index)) if share is not None and topic is not None else None
     if part is None or topic is None or part.stored.start == NO_OFFSET or index >= len(topic.partitions):
         return row(partition_index=index, start_offset=NO_OFFSET)
-    found = part.stored
+    stored = part.stored
     partition = topic.partitions[index]
     log = partition.log_at(partition.leader)
     lag = NO_OFFSET
     if not isinstance(log, int):
-        first = max(found.start, log.start)  # AlterShareGroupOffsets may have set an offset below the log
-        lag = max(0, log.end - first - found.ended)
-    return row(partition_index=index, start_offset=found.start, leader_epoch=partition.leader_epoch, lag=lag)
+        first = max(stored.start, log.start)  # AlterShareGroupOffsets may have set an offset below the log
+        lag = max(0, log.end - first - stored.ended)
+    return row(partition_index=index, start_offset=stored.start, leader_epoch=partition.leader_epoch, lag=lag)
 
 
 def _empty_share(
@@ -106,12 +106,12 @@ def alter_share_group_offsets(
         return response(error_code=share, error_message=ErrorCode(share).about)
     rows = []
     for topic in message.topics:
-        found = request.cluster.controller.topics.get(topic.topic_name)
+        known_topic = request.cluster.controller.topics.get(topic.topic_name)
         parts = tuple(
-            _alter_offset(request, share, found, topic.topic_name, partition) for partition in topic.partitions
+            _alter_offset(request, share, known_topic, topic.topic_name, partition) for partition in topic.partitions
         )
         row = response.AlterShareGroupOffsetsResponseTopic
-        topic_id = found.topic_id if found is not None else bytes(16)
+        topic_id = known_topic.topic_id if known_topic is not None else bytes(16)
         rows.append(row(topic_name=topic.topic_name, topic_id=topic_id, partitions=parts))
     group = request.cluster.groups.find(message.group_id)
     assert group is not None

@@ -94,12 +94,12 @@ def describe_tasks(
         tasks: the tasks.
         row: makes a row of a `subtopology_id` and its `partitions`.
     """
-    found: dict[Role, dict[str, list[int]]] = {role: {} for role in Role}
+    tasks_by_role: dict[Role, dict[str, list[int]]] = {role: {} for role in Role}
     for task in sorted(tasks):
-        found[task.role].setdefault(task.subtopology, []).append(task.partition)
+        tasks_by_role[task.role].setdefault(task.subtopology, []).append(task.partition)
 
     def rows(role: Role) -> tuple[Row, ...]:
-        parts = found[role].items()
+        parts = tasks_by_role[role].items()
         return tuple(row(subtopology_id=name, partitions=tuple(partitions)) for name, partitions in parts)
 
     return rows(Role.ACTIVE), rows(Role.STANDBY), rows(Role.WARMUP)

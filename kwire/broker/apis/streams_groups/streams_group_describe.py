@@ -92,8 +92,10 @@ def _describe_member(streams: StreamsGroup, member: StreamsMember) -> messages.S
         active, standby, warmup = describe_tasks(tasks, response.TaskIds)
         return response.Assignment(active_tasks=active, standby_tasks=standby, warmup_tasks=warmup)
 
-    def offsets(found: dict[tuple[str, int], int]) -> tuple[messages.StreamsGroupDescribeResponse.TaskOffset, ...]:
-        rows = sorted(found.items())
+    def offsets(
+        offsets_by_task: dict[tuple[str, int], int],
+    ) -> tuple[messages.StreamsGroupDescribeResponse.TaskOffset, ...]:
+        rows = sorted(offsets_by_task.items())
         return tuple(
             response.TaskOffset(subtopology_id=name, partition=index, offset=offset) for (name, index), offset in rows
         )

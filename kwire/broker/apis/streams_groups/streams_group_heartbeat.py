@@ -89,7 +89,7 @@ def _group_for(request: Heartbeat) -> Group | int:
     is_free = group is None or (group.consumer is None and not group.members)
     if message.member_epoch != JOINS or not is_free:
         return ErrorCode.GROUP_ID_NOT_FOUND
-    group = groups.found_or_made(message.group_id)
+    group = groups.find_or_create(message.group_id)
     if group is None:
         return ErrorCode.GROUP_MAX_SIZE_REACHED
     groups.begin_consumers(group, StreamsGroup())
@@ -98,19 +98,19 @@ def _group_for(request: Heartbeat) -> Group | int:
 
 def _heartbeat(request: Heartbeat, group: Group, streams: StreamsGroup) -> messages.StreamsGroupHeartbeatResponse:
     # 1. The member, the topology and the tasks must be right; until then, nothing changes.
-    found = find_member(request, streams)
-    if isinstance(found, int):
-        return _make_error(found)
+    known_member = find_member(request, streams)
+    if isinstance(known_member, int):
+        return _make_error(known_member)
     metadata_hash, configured = _configure(request, streams)
     if problem := _find_topology_problem(request, streams, configured):
         return _make_error(*problem)
     message = request.message
     tags = [text for tag in message.client_tags or () for text in (tag.key, tag.value)]
     texts = message.process_id or "", *tags
-    if any(texts) and not request.cluster.groups.has_room_for((message.member_id, *texts), found):
+    if any(texts) and not request.cluster.groups.has_room_for((message.member_id, *texts), known_member):
         return _make_error(ErrorCode.GROUP_MAX_SIZE_REACHED)
     is_first = not streams.members
-    member = found if found is not None else add_member(request, streams)
+    member = known_member if known_member is not None else add_member(request, streams)
     if isinstance(member, int):
         return _make_error(member)
     # 2. The member, and what is known of the topics.

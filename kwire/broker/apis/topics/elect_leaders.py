@@ -19,13 +19,13 @@ def elect_leaders(request: RequestContext[messages.ElectLeadersRequest]) -> mess
     in-sync replica is online."""
     # Kafka: ReplicationControlManager.electLeaders
     response = messages.ElectLeadersResponse
-    asked = request.message
+    body = request.message
     if code := request.error():
         return request.failed(code)  # names no topic that the request does not name
-    if asked.election_type not in ELECTION_TYPES:  # Kafka: ElectionType.valueOf throws
+    if body.election_type not in ELECTION_TYPES:  # Kafka: ElectionType.valueOf throws
         return _refuse_all(request)
-    is_all = asked.topic_partitions is None
-    topics = request.cluster.controller.topics if is_all else (row.topic for row in asked.topic_partitions or ())
+    is_all = body.topic_partitions is None
+    topics = request.cluster.controller.topics if is_all else (row.topic for row in body.topic_partitions or ())
     rows: dict[str, list[messages.ElectLeadersResponse.PartitionResult]] = {name: [] for name in topics}
     for topic, index in _list_requested(request):
         code = _elect(request, request.cluster.controller.partition(topic, index))
@@ -36,7 +36,8 @@ def elect_leaders(request: RequestContext[messages.ElectLeadersRequest]) -> mess
             response.PartitionResult(partition_id=index, error_code=code, error_message=message)
         )
     results = (
-        response.ReplicaElectionResult(topic=topic, partition_result=tuple(found)) for topic, found in rows.items()
+        response.ReplicaElectionResult(topic=topic, partition_result=tuple(partition_results))
+        for topic, partition_results in rows.items()
     )
     return response(replica_election_results=tuple(results))
 

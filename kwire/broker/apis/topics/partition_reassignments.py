@@ -19,9 +19,9 @@ def alter_partition_reassignments(
     """Handle AlterPartitionReassignments: copy replicas immediately, or, for a stopped broker, after its restart."""
     # Kafka: ReplicationControlManager.alterPartitionReassignments
     response = messages.AlterPartitionReassignmentsResponse
-    asked = request.message
+    body = request.message
     rows = []
-    for topic in asked.topics:
+    for topic in body.topics:
         parts = []
         for part in topic.partitions:
             code, message = _reassign(request, topic.name, part)
@@ -68,7 +68,9 @@ def list_partition_reassignments(
     response = messages.ListPartitionReassignmentsResponse
     message = request.message
     wanted = (
-        None if message.topics is None else {(row.name, one) for row in message.topics for one in row.partition_indexes}
+        None
+        if message.topics is None
+        else {(row.name, index) for row in message.topics for index in row.partition_indexes}
     )
     rows: dict[str, list[messages.ListPartitionReassignmentsResponse.OngoingPartitionReassignment]] = {}
     for partition in request.cluster.controller.partitions():

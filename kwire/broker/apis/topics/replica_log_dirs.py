@@ -23,8 +23,8 @@ def alter_replica_log_dirs(
         for topic in row.topics:
             for index in topic.partitions:
                 code = _move(request, row.path, topic.name, index)
-                found = response.AlterReplicaLogDirPartitionResult(partition_index=index, error_code=code)
-                rows.setdefault(topic.name, []).append(found)
+                result = response.AlterReplicaLogDirPartitionResult(partition_index=index, error_code=code)
+                rows.setdefault(topic.name, []).append(result)
     results = (
         response.AlterReplicaLogDirTopicResult(topic_name=name, partitions=tuple(parts)) for name, parts in rows.items()
     )
@@ -79,22 +79,22 @@ def _topics(
     wanted: dict[str, set[int] | None] = dict.fromkeys(topics)
     if request.message.topics is not None:
         wanted = {topic.topic: set(topic.partitions) for topic in request.message.topics if topic.topic in topics}
-    held = ((name, _partitions(request, topics[name], log_dir, indexes)) for name, indexes in wanted.items())
-    return tuple(row(name=name, partitions=partitions) for name, partitions in held if partitions)
+    placed = ((name, _partitions(request, topics[name], log_dir, indexes)) for name, indexes in wanted.items())
+    return tuple(row(name=name, partitions=partitions) for name, partitions in placed if partitions)
 
 
 def _partitions(
     request: RequestContext[messages.DescribeLogDirsRequest], topic: Topic, log_dir: LogDir, wanted: set[int] | None
 ) -> tuple[messages.DescribeLogDirsResponse.DescribeLogDirsPartition, ...]:
     row = messages.DescribeLogDirsResponse.DescribeLogDirsPartition
-    found = []
+    rows = []
     for partition in topic.partitions:
         replica = partition.replicas.get(request.node_id)
         if replica is None or replica.log_dir is not log_dir or replica.log is None:
             continue
         if wanted is None or partition.index in wanted:
-            found.append(row(partition_index=partition.index, partition_size=replica.log.size))
-    return tuple(found)
+            rows.append(row(partition_index=partition.index, partition_size=replica.log.size))
+    return tuple(rows)
 
 
 APIS = {  # what each version has changed

@@ -31,7 +31,7 @@ def add_partitions_to_txn(
     if code := request.error():
         return request.failed(code)
     result = response.AddPartitionsToTxnResult
-    found = tuple(
+    results = tuple(
         result(
             transactional_id=transaction.transactional_id,
             topic_results=_add_partitions(
@@ -45,7 +45,7 @@ def add_partitions_to_txn(
         )
         for transaction in message.transactions
     )
-    return response(results_by_transaction=found)
+    return response(results_by_transaction=results)
 
 
 def _add_partitions(
@@ -62,7 +62,7 @@ def _add_partitions(
     if isinstance(transaction, int):
         errors = dict.fromkeys(places, transaction)
     elif any(errors.values()):
-        errors = {place: code or ErrorCode.OPERATION_NOT_ATTEMPTED for place, code in errors.items()}
+        errors = {partition: code or ErrorCode.OPERATION_NOT_ATTEMPTED for partition, code in errors.items()}
     elif verify_only:
         is_open = transaction.state is TransactionState.ONGOING
         known = transaction.partitions if is_open else {}

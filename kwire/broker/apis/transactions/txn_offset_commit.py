@@ -29,10 +29,10 @@ def txn_offset_commit(request: RequestContext[messages.TxnOffsetCommitRequest]) 
         producer = ProducerIdAndEpoch(message.producer_id, message.producer_epoch)
         failed = request.cluster.groups.commit_pending(group, producer, commits)
     rows = []
-    for row, found in zip(message.topics, errors, strict=True):
+    for row, codes in zip(message.topics, errors, strict=True):
         parts = tuple(
             response.TxnOffsetCommitResponsePartition(partition_index=part.partition_index, error_code=code or failed)
-            for part, code in zip(row.partitions, found, strict=True)
+            for part, code in zip(row.partitions, codes, strict=True)
         )
         topic_row = response.TxnOffsetCommitResponseTopic
         rows.append(topic_row(name=row.name, topic_id=row.topic_id, partitions=parts))
@@ -76,7 +76,7 @@ def _group_of(request: RequestContext[messages.TxnOffsetCommitRequest]) -> Group
     if group is not None and isinstance(group.consumer, ShareGroup):
         return ErrorCode.GROUP_ID_NOT_FOUND
     if generation < 0 and not message.member_id:
-        made = groups.found_or_made(message.group_id)
+        made = groups.find_or_create(message.group_id)
         return ErrorCode.GROUP_MAX_SIZE_REACHED if made is None else made
     if group is None:
         return ErrorCode.ILLEGAL_GENERATION
