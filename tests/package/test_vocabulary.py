@@ -43,17 +43,8 @@ CODE.append(ROOT / "kwire/codecs/native/_engine.pyi")
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
 TESTS = [path for name in ("tests", "benchmarks") for path in sorted((ROOT / name).rglob("*.py"))]
 LEFT_IN_TESTS = {"said", "told", "alike"}  # what tests have still to be rid of
-# Parameters say what they hold. These do not; the packages whose signatures still have them are fewer each time.
-LEFT_IN_SIGNATURES = {
-    "asked": "arrow broker capture cluster protocol testing zookeeper",
-    "found": "arrow broker capture cli cluster codecs protocol query redact render spark",
-    "held": "broker cluster redact",
-    "least": "arrow capture cluster codecs protocol",
-    "most": "arrow broker capture cli client cluster codecs errors render statistics",
-    "one": "arrow broker capture cli cluster render schema spark",
-    "place": "arrow broker capture cli cluster codecs protocol redact render schema statistics zookeeper",
-    "told": "",
-}
+# Parameters and local variables say what they hold. These words do not; `one` and `other` are a pair of equals.
+VAGUE = {"asked", "found", "held", "least", "most", "one", "place", "told"}
 
 
 def gone_words(path: Path) -> list[tuple[int, str]]:
@@ -73,22 +64,24 @@ def test_words_that_are_gone_stay_away_from_tests() -> None:
     assert {word for _, _, word in found} >= LEFT_IN_TESTS, "a word that is gone from tests is no exception any more"
 
 
-def parameters(nodes: Iterable[ast.AST]) -> Iterator[tuple[int, str]]:
+def vague_names(nodes: Iterable[ast.AST]) -> Iterator[tuple[int, str]]:
     for node in nodes:
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
-            for argument in [*node.args.posonlyargs, *node.args.args, *node.args.kwonlyargs]:
-                yield argument.lineno, argument.arg
+            inner = list(ast.walk(node))
+            bound = {part.arg: part.lineno for part in inner if isinstance(part, ast.arg)}
+            bound |= {part.id: part.lineno for part in inner if isinstance(part, ast.Name) and is_stored(part)}
+            allowed = {"one"} if "other" in bound else set()
+            yield from ((bound[name], name) for name in sorted((VAGUE - allowed) & bound.keys()))
 
 
-def test_parameters_say_what_they_hold() -> None:
-    vague = []
-    for path in FILES:
-        package = path.relative_to(PACKAGE).parts[0]
-        for number, name in parameters(nodes_of(path)):
-            if name in LEFT_IN_SIGNATURES and package not in LEFT_IN_SIGNATURES[name].split():
-                vague.append((str(path), number, name))
-    assert vague == []
-    assert list(parameters(ast.walk(ast.parse("def f(found, *, held=1): ...")))) == [(1, "found"), (1, "held")]
+def is_stored(name: ast.Name) -> bool:
+    return isinstance(name.ctx, ast.Store)
+
+
+def test_parameters_and_variables_say_what_they_hold() -> None:
+    assert [(str(path), *vague) for path in FILES for vague in vague_names(nodes_of(path))] == []
+    program = "def f(found, *, held=1): ...\ndef g(x):\n    one, other = x\ndef h(x):\n    return [one for one in x]"
+    assert list(vague_names(ast.walk(ast.parse(program)))) == [(1, "found"), (1, "held"), (5, "one")]
 
 
 def test_the_pattern_finds_names_and_text() -> None:

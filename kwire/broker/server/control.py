@@ -347,13 +347,15 @@ class Control:
 
     def records(self, topic: str, partition: int | None = None) -> list[Record]:
         """Return the records of a topic, partition by partition, including records of aborted transactions."""
-        found = self._cluster.controller.known(topic).partitions
-        choose_results = found if partition is None else [self._partition(topic, partition)]
+        if partition is None:
+            partitions = self._cluster.controller.known(topic).partitions
+        else:
+            partitions = [self._partition(topic, partition)]
         rows: list[Record] = []
-        for one in choose_results:
-            log = one.log_at(one.leader)
+        for state in partitions:
+            log = state.log_at(state.leader)
             if isinstance(log, int):
-                where = f"{topic}-{one.index}"
+                where = f"{topic}-{state.index}"
                 raise CallError(where, "the partition has no leader", "bring a replica of the ISR online")
             for batch in parse_records(log.read(log.start, log.size)):
                 rows += [] if batch.is_control else batch.tolerant_records()

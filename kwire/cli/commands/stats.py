@@ -175,8 +175,9 @@ def _show_unanswered(tallies: dict[str, UnansweredRequests], options: argparse.N
         print(table.csv(), end="")
     else:
         print("\n".join(table.lines(style_for(sys.stdout, options.color))))
-    all_of = tallies.values()
-    requests, none, count = (sum(getattr(one, name) for one in all_of) for name in ("requests", "expect_none", "count"))
+    requests = sum(tally.requests for tally in tallies.values())
+    none = sum(tally.expect_none for tally in tallies.values())
+    count = sum(tally.count for tally in tallies.values())
     listed = f", {len(table.rows)} listed" if len(table.rows) < count else ""
     silent = f"; {none} with acks=0 expect none" if none else ""
     remark(f"{count_text(requests, 'request')}, {count} without a response{listed}{silent}")
