@@ -38,6 +38,7 @@ TLS_HANDSHAKE = b"\x16\x03"  # what a client begins with
 PIECE = 1 << 18  # bytes per send: asyncio of Python 3.11 copies the bytes that the socket does not accept
 MOST_UNAUTHENTICATED = 512 << 10  # bytes of a request before (sasl.server.max.receive.size)
 SMALL = 1 << 12  # bytes of a response that need not be counted as unsent
+MOST_AT_ONCE = 16  # requests of a connection that are handled in one turn
 SIZE = 4
 SECRETIVE = frozenset(("SaslHandshake", "SaslAuthenticate", "AlterUserScramCredentials"))  # and what follows them
 CHANCE = SystemRandom()  # one for all: it takes 2.5 kB
@@ -60,7 +61,8 @@ async def _make_response(rule: FaultRule, *values: Any) -> Any:
 
 
 class ServedConnection(asyncio.BufferedProtocol):
-    """One client's connection. A task handles requests while any are waiting: an idle connection has no task.
+    """One client's connection. Received requests are handled at once; only if one of them has to wait, a task goes on:
+    a task for each request took half as long as handling it, and an idle connection has none.
 
     An idle connection takes half the memory of asyncio's streams with a waiting task (3 kB; measured by
     benchmarks/broker/idle_connections.py). The socket reads a large frame in place, without a task for each portion: a
@@ -68,13 +70,14 @@ class ServedConnection(asyncio.BufferedProtocol):
 
     Attributes:
         waits_since: when it began to wait for a request; None while it handles one.
-        task: handles the received requests.
+        task: handles the received requests, once one of them has waited.
     """
 
     __slots__ = (
         "_drained",
         "_ended",
         "_is_filling",
+        "_outgoing",
         "_portions",
         "client_id",
         "frames",
@@ -101,6 +104,7 @@ class ServedConnection(asyncio.BufferedProtocol):
         self.task: asyncio.Task[None] | None = None
         self._portions: list[bytes] | None = None  # that came and were not looked at
         self._is_filling = False  # whether the socket reads into the memory of an incomplete frame
+        self._outgoing: list[bytes] = []  # small responses of this turn, which are written together
         self._drained: asyncio.Future[None] | None = None  # when what was sent is taken; None if it is
         self._ended: asyncio.Future[None] | None = None
 
@@ -197,12 +201,24 @@ class ServedConnection(asyncio.BufferedProtocol):
         except Exception as error:
             self.serving.failures.report(f"{self.host}: a request", error, "closed")
         finally:
+            self._flush()
             self.serving.finish(self.task)
             self._portions = self.task = None
             if goes_on:
                 self.waits_since = time.monotonic()
             else:
                 self.transport.close()
+
+    def _flush(self) -> None:
+        """Write the responses of this turn: before the connection waits for anything, and before it closes."""
+        if self._outgoing and not self.transport.is_closing():
+            self.transport.write(self._outgoing[0] if len(self._outgoing) == 1 else b"".join(self._outgoing))
+        self._outgoing.clear()
+
+    async def _enter_task(self) -> None:
+        """Go on in a task: `asyncio.timeout` and functions of tests need one."""
+        if self.task is None:
+            await asyncio.sleep(0)
 
     async def _answer_all(self) -> bool:
         """Handle requests until none is left. Returns False if the connection has ended."""
@@ -217,13 +233,14 @@ class ServedConnection(asyncio.BufferedProtocol):
     async def _take(self, portion: bytes) -> bool:
         """Handle the requests received completely so far. Returns False if the connection has ended.
 
-        Between two requests the other connections get a turn: while a client pipelines requests and reads responses,
-        neither reading nor sending has to wait.
+        After a large response, and after a number of small ones, the other connections get a turn: while a client
+        pipelines requests and reads responses, neither reading nor sending has to wait.
         """
         is_first = True
         try:
             for data in self.frames.feed(portion):
-                if not is_first:
+                if not is_first and not 0 < len(self._outgoing) < MOST_AT_ONCE:
+                    self._flush()
                     await asyncio.sleep(0)
                 is_first = False
                 if not await self._answer(data):
@@ -237,7 +254,9 @@ class ServedConnection(asyncio.BufferedProtocol):
 
     async def _answer(self, data: bytes) -> bool:
         """Handle a frame. Returns False if the connection has ended."""
-        await self.serving.carry(self.node.node_id)
+        if self.serving.networks:
+            self._flush()
+            await self.serving.carry(self.node.node_id)
         self._record(data, is_request=True)
         if self.session.takes_tokens:
             return await self._take_token(data)
@@ -288,6 +307,8 @@ class ServedConnection(asyncio.BufferedProtocol):
         if not cluster.rules and request.fault is None:
             await self._send(self._write(received, request, await self._handle(request)))
             return self._is_let_in()
+        self._flush()
+        await self._enter_task()
         return await self._treat(received, request, cluster.rules.treat(request)) and self._is_let_in()
 
     def _is_let_in(self) -> bool:
@@ -314,6 +335,7 @@ class ServedConnection(asyncio.BufferedProtocol):
             return False
         if treatment.cut:
             await self._send(data[: treatment.cut.after])
+            self._flush()
             self.transport.close()
             return False
         await self._send(data)
@@ -345,7 +367,7 @@ class ServedConnection(asyncio.BufferedProtocol):
         """Return the response to a request; None if the request gets no response."""
         try:
             if isinstance(request.message, (messages.FetchRequest, messages.ShareFetchRequest)):
-                await self.serving.room()
+                await self._wait_for_room()
             response: Struct | Parked[Struct] | None = self.serving.cluster.handle(request)
             self.serving.settle()
             return await self._wait_for(response) if isinstance(response, Parked) else response
@@ -371,22 +393,31 @@ class ServedConnection(asyncio.BufferedProtocol):
 
     async def _wait_for(self, parked: Parked[Struct]) -> Struct:
         if not parked.is_answered:
+            self._flush()
             await self.serving.wait(parked)
-            await self.serving.room()
+            await self._wait_for_room()
         response: Struct = parked.response
         self.serving.settle()
         return response
 
+    async def _wait_for_room(self) -> None:
+        if not self.serving.has_room:
+            self._flush()
+            await self.serving.room()
+        self.serving.limit_fetches()
+
     async def _send(self, data: bytes) -> None:
         if self.serving.networks:
+            self._flush()
             await self.serving.carry(self.node.node_id, len(data))
         self._record(data, is_request=False)
+        if self.transport.is_closing():
+            raise ConnectionResetError
         if len(data) <= SMALL and self.transport.get_write_buffer_size() == 0:  # the socket takes it at once, or soon
-            if self.transport.is_closing():
-                raise ConnectionResetError
             if data:
-                self.transport.write(data)
+                self._outgoing.append(data)
             return
+        self._flush()
         whole = memoryview(data)
         with self.serving.sending(self, len(data)):
             for at in range(0, len(data), PIECE):
@@ -394,8 +425,13 @@ class ServedConnection(asyncio.BufferedProtocol):
                     raise ConnectionResetError
                 self.transport.write(whole[at : at + PIECE])
                 if self._drained is not None:
-                    async with asyncio.timeout(self.serving.idle):
-                        await self._drained
+                    await self._wait_until_drained()
+
+    async def _wait_until_drained(self) -> None:
+        await self._enter_task()
+        if self._drained is not None:
+            async with asyncio.timeout(self.serving.idle):
+                await self._drained
 
     async def _refuse(self, answer: bytes, problem: str) -> bool:
         if answer:

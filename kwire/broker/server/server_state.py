@@ -7,8 +7,9 @@ from __future__ import annotations
 import asyncio
 import ssl
 import time
-from collections.abc import Callable, Coroutine, Iterator
+from collections.abc import Callable, Coroutine, Generator, Iterator
 from contextlib import contextmanager, suppress
+from types import coroutine
 from typing import Any, Protocol
 
 from ...errors import excerpt
@@ -250,9 +251,10 @@ class ServerState:
         """Close the listener of a broker and all its connections; a connection with a request in progress closes by
         itself."""
         self._servers.pop(node_id).close()
-        current = asyncio.current_task()
+        current = asyncio.current_task()  # None if the request in progress has not waited yet
         for client in list(self._clients):
-            if client.node.node_id == node_id and (client.task is None or client.task is not current):
+            is_in_progress = client.waits_since is None and client.task is current
+            if client.node.node_id == node_id and not is_in_progress:
                 client.end()
 
     def add(self, client: ConnectedClient) -> int:
@@ -276,9 +278,14 @@ class ServerState:
             self.cluster.shares.disconnected(client.session)
             self.settle()
 
-    def begin(self, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
-        """Start the task of a connection."""
-        task = asyncio.get_running_loop().create_task(work)
+    def begin(self, work: Coroutine[Any, Any, None]) -> asyncio.Task[None] | None:
+        """Do the work of a connection until it waits for anything; return the task that goes on then, None if the work
+        is done."""
+        try:
+            waits_for = work.send(None)
+        except StopIteration:
+            return None
+        task = asyncio.get_running_loop().create_task(_go_on(work, waits_for))
         self._tasks.add(task)
         return task
 
@@ -301,7 +308,7 @@ class ServerState:
             self.cluster.waiting.forget(parked)
 
     async def room(self) -> None:
-        """Wait until there is room for a large response, then set `cluster.fetch_max_bytes` to what fits.
+        """Wait until there is room for a large response.
 
         While there is no room, connections that have not read their response within PATIENCE seconds are closed.
         """
@@ -313,6 +320,14 @@ class ServerState:
                 self._give_up(client)
             if self.unsent > MOST_UNSENT:
                 await asyncio.sleep(PATIENCE / 20)
+
+    @property
+    def has_room(self) -> bool:
+        """Whether there is room for a large response."""
+        return self.unsent <= MOST_UNSENT
+
+    def limit_fetches(self) -> None:
+        """Set `cluster.fetch_max_bytes` to what there is room for."""
         share = (MOST_UNSENT - self.unsent) // 8
         self.cluster.fetch_max_bytes = min(self.cluster.settings.fetch_max_bytes, max(share, PORTION))
 
@@ -333,3 +348,18 @@ class ServerState:
         self.note(f"{client.host}: it does not read its answers; closed")
         self.unsent -= self._sending.pop(client)[1]
         client.transport.abort()
+
+
+@coroutine
+def _go_on(work: Coroutine[Any, Any, None], waits_for: Any) -> Generator[Any, Any, None]:
+    """Go on with work that waits, in a task. As eager tasks of Python 3.12, which Python 3.11 does not have."""
+    while True:
+        try:
+            yield waits_for
+            break
+        except asyncio.CancelledError as error:
+            try:
+                waits_for = work.throw(error)
+            except StopIteration:
+                return
+    yield from work
