@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections import Counter, deque
 from collections.abc import Callable, Iterator
-from dataclasses import replace
 from random import Random
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -170,7 +169,9 @@ class Chaos:
             is_handled = is_handled and all(_is_idempotent(batch) for batch in _batches_of(message))
         when = "after" if is_handled else "before"
         fault = FaultRule(action=DROP, is_handled=is_handled)
-        return Disturbance(f"the connection closes {when} the request is handled", replace(request, fault=fault))
+        return Disturbance(
+            f"the connection closes {when} the request is handled", msgspec.structs.replace(request, fault=fault)
+        )
 
     def _throttle(self, request: RequestContext[Any], rng: Random) -> Disturbance | None:
         api = api_of(request.message)
@@ -185,7 +186,7 @@ class Chaos:
             return msgspec.structs.replace(response, throttle_time_ms=max(pause, response.throttle_time_ms))
 
         fault = FaultRule(action=CHANGE, answer=change)
-        return Disturbance(f"throttled for {pause} ms", replace(request, fault=fault))
+        return Disturbance(f"throttled for {pause} ms", msgspec.structs.replace(request, fault=fault))
 
     def _answer_with_old_metadata(self, request: RequestContext[Any], rng: Random) -> Disturbance | None:
         """Answer as a broker whose metadata is behind: with the leader of before, or while a leader is elected."""
@@ -212,7 +213,9 @@ class Chaos:
         def change(_: Any, response: messages.MetadataResponse) -> messages.MetadataResponse:
             return _replace_leader(response, partition, leader)
 
-        return Disturbance(f"stale metadata: {text}", replace(request, fault=FaultRule(action=CHANGE, answer=change)))
+        return Disturbance(
+            f"stale metadata: {text}", msgspec.structs.replace(request, fault=FaultRule(action=CHANGE, answer=change))
+        )
 
     def _fetch_less(self, request: RequestContext[Any], rng: Random) -> Disturbance | None:
         message = request.message
@@ -220,9 +223,9 @@ class Chaos:
             return None
         if rng.random() < 0.5:
             fewer = msgspec.structs.replace(message, max_bytes=min(message.max_bytes, ONE_BATCH), min_bytes=0)
-            return Disturbance("a fetch of one batch", replace(request, message=fewer))
+            return Disturbance("a fetch of one batch", msgspec.structs.replace(request, message=fewer))
         early = msgspec.structs.replace(message, max_wait_ms=0)  # Kafka: DelayedFetch.forceComplete
-        return Disturbance("a fetch that does not wait", replace(request, message=early))
+        return Disturbance("a fetch that does not wait", msgspec.structs.replace(request, message=early))
 
     def _evict_session(self, request: RequestContext[Any], rng: Random) -> Disturbance | None:
         message = request.message
@@ -256,7 +259,7 @@ class Chaos:
 
 
 def _give_error(request: RequestContext[Any], code: ErrorCode) -> Disturbance:
-    return Disturbance(code.name, replace(request, fault=FaultRule(action=ERROR, code=code)))
+    return Disturbance(code.name, msgspec.structs.replace(request, fault=FaultRule(action=ERROR, code=code)))
 
 
 def _has_coordinator(request: RequestContext[Any]) -> bool:

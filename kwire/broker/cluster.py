@@ -141,7 +141,8 @@ class BrokerCluster:
         if isinstance(log, int):
             return log, -1
         offset, failed = partition.append(log, batch)
-        self.fail(*failed)
+        if failed:
+            self.fail(*failed)
         if offset is None:
             return ErrorCode.KAFKA_STORAGE_ERROR, -1
         self.waiting.changed((partition.topic, partition.index))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import cache
 from math import inf
 from typing import Protocol
 
@@ -98,6 +99,7 @@ def _check_error(rule: FaultRule, apis: Mapping[str, RuledApi]) -> None:
         raise ValueError(f"a {rule.api} response has only a top-level error code: leave out the topic")
 
 
+@cache
 def has_code(api: str) -> bool:
     """Return whether the responses of an api have a top-level error code."""
     return hasattr(getattr(messages, f"{api}Response")(), "error_code")

@@ -108,7 +108,10 @@ class Treatment:
 
 
 class FaultRules:
-    """The rules of a cluster, oldest first.
+    """The rules of a cluster.
+
+    Attributes:
+        active: the rules, oldest first.
 
     >>> rules = FaultRules()
     >>> rule = rules.add(FaultRule("Metadata", action=DELAY, seconds=0.5, times=1))
@@ -117,29 +120,29 @@ class FaultRules:
     """
 
     def __init__(self) -> None:
-        self._rules: list[FaultRule] = []
+        self.active: list[FaultRule] = []
 
     def __len__(self) -> int:
-        return len(self._rules)
+        return len(self.active)
 
     def add(self, rule: FaultRule) -> FaultRule:
         """Add a rule."""
-        self._rules.append(rule)
+        self.active.append(rule)
         return rule
 
     def remove(self, rule: FaultRule) -> None:
         """Remove a rule."""
-        if rule in self._rules:
-            self._rules.remove(rule)
+        if rule in self.active:
+            self.active.remove(rule)
 
     def clear(self) -> None:
         """Remove all rules."""
-        self._rules.clear()
+        self.active.clear()
 
     def treat(self, request: MatchedRequest) -> Treatment:
         """Count a request, and return how rules other than error rules treat it, and its own fault after them."""
         treatment = Treatment()
-        for rule in self._rules if request.fault is None else (*self._rules, request.fault):
+        for rule in self.active if request.fault is None else (*self.active, request.fault):
             if rule.action == ERROR or not rule.matches(request) or not rule.take(request):
                 continue
             if rule.action == DELAY:
@@ -160,7 +163,7 @@ class FaultRules:
             topic, partition: the partition; None if the request does not refer to topics.
             group: the group or transactional id; None if there is none.
         """
-        for rule in self._rules:
+        for rule in self.active:
             is_meant = rule.action == ERROR and rule.topic in (None, topic) and rule.partition in (None, partition)
             is_meant = is_meant and (rule.group is None or group is None or fnmatchcase(group, rule.group))
             if is_meant and rule.matches(request) and rule.take(request):

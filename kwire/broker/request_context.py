@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
@@ -38,8 +37,7 @@ Message_co = TypeVar("Message_co", covariant=True)
 Response = TypeVar("Response", bound=Struct)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class RequestContext(Generic[Message_co]):
+class RequestContext(Struct, Generic[Message_co], frozen=True, eq=False):
     """A request to a served cluster, with its context; the type argument is the class of its message.
 
     Attributes:
@@ -74,16 +72,15 @@ class RequestContext(Generic[Message_co]):
     ) -> int:
         """Return the error code for a part of this request: if the principal is not authorized, if the request would
         write to read-only log directories, or if a test's rule applies; 0 if the part may be handled."""
-        rules = self.cluster.rules
-        if code := self._denial(topic, group, transactional_id):
+        if self.cluster.authorizer is not None and (code := self._denial(topic, group, transactional_id)):
             return code
-        if self._is_refused:
+        if self.cluster.settings.read_only and self._is_refused:
             return ErrorCode.POLICY_VIOLATION
         if self.fault is not None and self.fault.action == ERROR:
             return self.fault.code
-        if not rules:
+        if not self.cluster.rules.active:
             return ErrorCode.NONE
-        return rules.error(self, topic, partition, transactional_id if group is None else group)
+        return self.cluster.rules.error(self, topic, partition, transactional_id if group is None else group)
 
     def failed(self: RequestContext[RequestMessage[Response]], code: int) -> Response:
         """Return the response to a request that fails as a whole."""
@@ -92,8 +89,6 @@ class RequestContext(Generic[Message_co]):
 
     def _denial(self, topic: str | None, group: str | None, transactional_id: str | None) -> int:
         """Return the error code if the principal is not authorized for a part of this request; 0 if it is."""
-        if self.cluster.authorizer is None:
-            return ErrorCode.NONE
         api = api_of(self.message)
         may_act = partial(self.allows, AclOperation.CLUSTER_ACTION, ResourceType.CLUSTER, CLUSTER_NAME)
         if api == "Fetch" and self.follower_id >= 0:  # KafkaApis.handleFetchRequest: a follower needs no READ

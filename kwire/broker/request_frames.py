@@ -6,29 +6,31 @@ response (KIP-511).
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import msgspec
 
 from ..codecs.fast_path import REFUSALS
-from ..codecs.message_codec import codec_in
+from ..codecs.message_codec import Codec, codec_in
 from ..errors import TooLong
 from ..protocol import Frame, Request, Undecodable, encode_response
 from ..protocol.frame_parser import FrameParser
 from ..protocol.frames.frame_size import get_int16, get_int32
 from ..protocol.headers.frame_tables import frame_table
+from ..runtime.caches import once
 from ..schema.catalog import Catalog
 from ..values import ErrorCode
 from .api import ServedApi
 from .apis.cluster.api_versions import versions_response
 
+if TYPE_CHECKING:
+    from ..codecs.native import FrameTable
+
 API_VERSIONS = 18
 MOST_QUOTED = 1000  # characters of an error message that is cut
 
 
-@dataclass(frozen=True, slots=True)
-class ServedRequest:
+class ServedRequest(msgspec.Struct, frozen=True):
     """A decoded request: its message, and the header fields that the response needs."""
 
     message: Any
@@ -37,13 +39,27 @@ class ServedRequest:
     client_id: str
 
 
-@dataclass(frozen=True, slots=True)
-class Unserved:
+class Unserved(msgspec.Struct, frozen=True):
     """A frame that is not served. `answer` contains the bytes to send; if it is empty, the connection is closed because
     of `problem`."""
 
     answer: bytes = b""
     problem: str = ""
+
+
+class RequestReader(NamedTuple):
+    """What reads the requests of an api at one version: the codec of the body, and the native table of the frame."""
+
+    codec: Codec
+    table: FrameTable | None
+
+
+@once
+def _reader(catalog: Catalog, api_key: int, version: int) -> RequestReader:
+    spec = catalog.find(api_key, "request", version)
+    assert spec is not None
+    codec = codec_in(catalog, spec.name, version)
+    return RequestReader(codec, frame_table(catalog, codec))
 
 
 def read_request(frame: Frame, catalog: Catalog, apis: dict[int, ServedApi]) -> ServedRequest | Unserved:
@@ -60,16 +76,14 @@ def read_request(frame: Frame, catalog: Catalog, apis: dict[int, ServedApi]) -> 
         return Unserved(problem=f"api key {api_key} is not served")
     if not api.first <= version <= api.last:
         return _refuse_version(frame, catalog, apis, f"version {version} of api key {api_key} is not served")
-    spec = catalog.find(api_key, "request", version)
-    assert spec is not None
-    table = frame_table(catalog, codec_in(catalog, spec.name, version))
+    codec, table = _reader(catalog, api_key, version)
     if table is not None:
         try:
             header, message = table.read(frame.data)
             return ServedRequest(message, version, header.correlation_id, getattr(header, "client_id", None) or "")
         except REFUSALS:
             pass  # the parser below tolerates what Kafka does, and explains the rest
-    read = FrameParser(frame, catalog, salvage=True, trace=False).request(codec_in(catalog, spec.name, version))
+    read = FrameParser(frame, catalog, salvage=True, trace=False).request(codec)
     if isinstance(read, Undecodable):
         return Unserved(problem=str(read.error))
     assert isinstance(read, Request)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import cache
 from typing import Any, Protocol
 
 NamedPartition = tuple[str | None, int | None]  # topic and partition; None matches any
@@ -36,7 +37,12 @@ class MatchedRequest(Protocol):
 
 def api_of(message: Any) -> str:
     """Return the name of the api of a request message."""
-    return type(message).__name__.removesuffix("Request")
+    return _name_of(type(message))
+
+
+@cache
+def _name_of(message_class: type[Any]) -> str:
+    return message_class.__name__.removesuffix("Request")
 
 
 def groups_in(message: Any) -> Iterator[str]:

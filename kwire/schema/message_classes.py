@@ -44,8 +44,11 @@ class MessageMeta(msgspec.StructMeta):
     def __call__(cls, *args: Any, **values: Any) -> Any:  # noqa: N805
         """Create a message."""
         kinds = _CONVERTED[cls]
-        for name in kinds.keys() & values.keys():
-            values[name] = _make_immutable(kinds[name], values[name])
+        for name, kind in kinds.items():
+            if name in values:
+                values[name] = _make_immutable(kind, values[name])
+        if not args:
+            return super().__call__(**values)
         named = zip(cls.__struct_fields__, args, strict=False)  # the constructor reports surplus arguments
         by_position = [_make_immutable(kinds.get(name), value) for name, value in named]
         return super().__call__(*by_position, *args[len(by_position) :], **values)
@@ -56,7 +59,9 @@ _CONVERTED: dict[type, dict[str, tuple[bool, bool]]] = {}  # class -> field -> w
 
 def _make_immutable(kind: tuple[bool, bool] | None, value: Any) -> Any:
     """Return an array as a tuple, and a UUID as bytes; the encoder raises the error for any other value."""
-    is_array, has_uuids = kind or (False, False)
+    if kind is None or (type(value) is tuple and not kind[1]):
+        return value
+    is_array, has_uuids = kind
     if is_array and isinstance(value, Sequence) and not isinstance(value, str | bytes | bytearray):
         return tuple(_make_immutable((False, has_uuids), item) for item in value) if has_uuids else tuple(value)
     return value.bytes if has_uuids and not is_array and isinstance(value, UUID) else value

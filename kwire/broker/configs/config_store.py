@@ -57,6 +57,7 @@ class ConfigStore:
         definitions, topic_definitions, group_definitions, client_metrics_definitions: the configs that there are.
         dynamic: the configs that were altered at run time, by broker id as text, and of all brokers by "".
         client_metrics: the configs of client metrics subscriptions, by name.
+        version: the number of changes of dynamic configs.
 
     >>> store = ConfigStore({1: {"log.retention.hours": "2"}}, {}, None)
     >>> store.topic_default("retention.ms", 1)
@@ -73,6 +74,7 @@ class ConfigStore:
         self.client_metrics_definitions: Mapping[str, Definition] = definitions_of(CLIENT_METRICS, release)
         self.dynamic: dict[str, dict[str, str]] = {}
         self.client_metrics: dict[str, dict[str, str]] = {}
+        self.version: int = 0
         self._own_defaults = own_defaults
         self._topic_defaults: dict[tuple[str, int], str] = {}
         self._group_defaults: dict[str, str] = {}
@@ -87,6 +89,7 @@ class ConfigStore:
         self.dynamic.update({resource: own for resource, own in dynamic.items() if own})
         self.client_metrics.update({name: own for name, own in client_metrics.items() if own})
         self._topic_defaults.clear()
+        self.version += 1
 
     def alter(self, resource: str, configs: Mapping[str, str]) -> None:
         """Replace the dynamic configs of a broker, or of all brokers (`BROKER_DEFAULT`)."""
@@ -95,6 +98,7 @@ class ConfigStore:
             del self.dynamic[resource]
         self._topic_defaults.clear()
         self._group_defaults.clear()
+        self.version += 1
         for act in self._observers:
             act()
 

@@ -7,8 +7,7 @@ acknowledged, regardless of the topics' flush settings.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable
 from functools import partial
 from typing import Any, Generic, Protocol, TypeVar
 
@@ -84,6 +83,23 @@ class Journal(Generic[L]):
         self._begins = 0
 
 
+class JournalBlock:
+    """A block of code at whose end records are flushed, unless it is inside another one."""
+
+    __slots__ = ("_journals",)
+
+    def __init__(self, journals: Journals[Any]) -> None:
+        self._journals = journals
+
+    def __enter__(self) -> None:
+        self._journals.blocks += 1
+
+    def __exit__(self, *raised: object) -> None:
+        self._journals.blocks -= 1
+        if not self._journals.blocks:
+            self._journals.flush()
+
+
 class Journals(Generic[L]):
     """Journals with identical records, one in each working directory whose contents survive the process.
 
@@ -94,6 +110,7 @@ class Journals(Generic[L]):
     Attributes:
         end: the offset of the next record.
         size: the number of bytes written since the last rewrite.
+        blocks: the number of blocks (`batched`) that the program is in.
     """
 
     def __init__(self, name: str, guard: Guard) -> None:
@@ -103,7 +120,9 @@ class Journals(Generic[L]):
         self.size: int = 0
         self._journals: list[tuple[LogDir, Journal[L]]] = []
         self._to_write: list[list[Row]] = []
-        self._is_unflushed = self._is_batched = False
+        self._is_unflushed = False
+        self.blocks: int = 0
+        self._block = JournalBlock(self)
 
     @property
     def is_open(self) -> bool:
@@ -139,21 +158,13 @@ class Journals(Generic[L]):
 
     def _note_write(self) -> None:
         self._is_unflushed = True
-        if not self._is_batched:
+        if not self.blocks:
             self.flush()
 
-    @contextmanager
-    def batched(self) -> Iterator[None]:
+    def batched(self) -> JournalBlock:
         """Flush at the end of the block instead of after each write, so that a request that creates a hundred topics
         needs one flush per directory."""
-        is_outermost = not self._is_batched
-        self._is_batched = True
-        try:
-            yield
-        finally:
-            if is_outermost:
-                self._is_batched = False
-                self.flush()
+        return self._block
 
     def flush(self) -> None:
         """Flush written records to disk."""

@@ -92,9 +92,11 @@ class Partition:
             may_follow: whether a follower may serve the client (KIP-392).
         """
         replica = self.replicas.get(node_id)
-        if replica is not None and not replica.is_online:
+        if replica is None:
+            return ErrorCode.NOT_LEADER_OR_FOLLOWER
+        if replica.log is None or not replica.log_dir.works:
             return ErrorCode.KAFKA_STORAGE_ERROR
-        if replica is None or replica.log is None or (self.leader != node_id and not may_follow):
+        if self.leader != node_id and not may_follow:
             return ErrorCode.NOT_LEADER_OR_FOLLOWER
         if leader_epoch != NO_EPOCH and leader_epoch != self.leader_epoch:
             is_old = leader_epoch < self.leader_epoch
@@ -109,7 +111,8 @@ class Partition:
         """
         whole = stamp_batch(batch, log.end, self.leader_epoch)
         failed: list[LogDir] = []
-        for node_id in sorted(self.isr, key=lambda node_id: node_id != self.leader):
+        order = self.isr if len(self.isr) == 1 else sorted(self.isr, key=lambda node_id: node_id != self.leader)
+        for node_id in order:
             replica = self.replicas[node_id]
             try:
                 if replica.log_dir.is_full:

@@ -6,9 +6,10 @@ Retention deletes whole segments, and compaction skips the last one.
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any, NamedTuple
+
+import msgspec
 
 from ...codecs.records import RecordBatch, parse_records
 from ...errors import KwireError
@@ -21,8 +22,7 @@ SEGMENT = 1 << 30  # the default of segment.bytes, in bytes
 NEVER = 2**63 - 1  # the highest number, which disables a limit in Kafka's configs
 
 
-@dataclass(frozen=True, slots=True)
-class LogEntry:
+class LogEntry(msgspec.Struct, frozen=True, gc=False):
     """A batch in the log: its offsets, header fields, size in bytes, and position in the store."""
 
     base_offset: int

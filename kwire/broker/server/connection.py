@@ -257,7 +257,8 @@ class ServedConnection(asyncio.BufferedProtocol):
         if self.serving.networks:
             self._flush()
             await self.serving.carry(self.node.node_id)
-        self._record(data, is_request=True)
+        if self.serving.recorded.is_on:
+            self._record(data, is_request=True)
         if self.session.takes_tokens:
             return await self._take_token(data)
         received = read_request(Frame(data), self.serving.cluster.catalog, self.serving.cluster.apis)
@@ -275,7 +276,7 @@ class ServedConnection(asyncio.BufferedProtocol):
         return True
 
     def _record(self, data: bytes, *, is_request: bool) -> None:
-        if self.serving.recorded.is_on and data:
+        if data:
             client, broker = _end_of(self.transport, "peername"), _end_of(self.transport, "sockname")
             direction = "request" if is_request else "response"
             source = Source(
@@ -293,18 +294,18 @@ class ServedConnection(asyncio.BufferedProtocol):
         self.serving.requests += 1
         api = api_of(received.message)
         self.serving.recorded.has_secrets |= api in SECRETIVE
-        if problem := self.session.problem(api, self.serving.now()):
+        now = self.serving.now()
+        if problem := self.session.problem(api, now):
             return await self._refuse(b"", problem)
         cluster, self.client_id = self.serving.cluster, received.client_id
         member_id = getattr(received.message, "member_id", "")
         if member_id and member_id not in self.member_ids:
             self.member_ids = (*self.member_ids, member_id)[-MOST_MEMBERS:]
-        node_id, now = self.node.node_id, self.serving.now()
         client = received.client_id, self.host, self.session.principal, self.session
-        request = RequestContext(cluster, node_id, received.message, received.version, now, *client)
+        request = RequestContext(cluster, self.node.node_id, received.message, received.version, now, *client)
         if cluster.chaos is not None:
             request = cluster.chaos.disturb(request)
-        if not cluster.rules and request.fault is None:
+        if not cluster.rules.active and request.fault is None:
             await self._send(self._write(received, request, await self._handle(request)))
             return self._is_let_in()
         self._flush()
@@ -410,7 +411,8 @@ class ServedConnection(asyncio.BufferedProtocol):
         if self.serving.networks:
             self._flush()
             await self.serving.carry(self.node.node_id, len(data))
-        self._record(data, is_request=False)
+        if self.serving.recorded.is_on:
+            self._record(data, is_request=False)
         if self.transport.is_closing():
             raise ConnectionResetError
         if len(data) <= SMALL and self.transport.get_write_buffer_size() == 0:  # the socket takes it at once, or soon

@@ -96,6 +96,7 @@ class ServerState:
         self._woken = asyncio.Event()
         self._deadline: float | None = None
         self._tasks: set[asyncio.Task[None]] = set()  # of connections with requests
+        self._log_dirs = cluster.controller.log_dirs()
         self._noted: set[tuple[int, int]] = set()  # the failed directories that were reported to the operator
 
     def now(self) -> float:
@@ -188,6 +189,20 @@ class ServerState:
                 future.set_result(None)
             elif future is None and parked.failure is not None:
                 self.failures.report("a timer", parked.failure, "it goes on")
+        if self.cluster.notes or self._noted or not self._all_work():
+            self._report_failures()
+        deadline = self.cluster.next_deadline
+        if deadline is not None and (self._deadline is None or deadline < self._deadline):
+            self._woken.set()
+
+    def _all_work(self) -> bool:
+        for log_dir in self._log_dirs:  # asked for each request
+            if log_dir.is_offline or log_dir.is_stopped:
+                return False
+        return True
+
+    def _report_failures(self) -> None:
+        """Print what the operator should know, and close brokers without a working directory."""
         self._note_all()
         for node_id, node in self.cluster.controller.nodes.items():
             if node_id in self._servers and not self.is_open(node):
@@ -196,9 +211,6 @@ class ServerState:
                 self.note(f"broker {node_id} {reason}")
         if not any(node.is_alive or node.is_stopped for node in self.cluster.controller.nodes.values()):
             self.halted.set()
-        deadline = self.cluster.next_deadline
-        if deadline is not None and (self._deadline is None or deadline < self._deadline):
-            self._woken.set()
 
     def _note_all(self) -> None:
         """Print the cluster's messages for the operator, and the directories that have failed."""

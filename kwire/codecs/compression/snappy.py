@@ -18,6 +18,12 @@ _SNAPPY_MAGIC = SNAPPY_HEADER[:8]
 def inflate_snappy(data: bytes, limit: int) -> Inflated:
     """Decompress snappy. Raises BadCompression, or LimitExceeded for more than `limit` bytes; neither has a path."""
     bounds, end = _cut_snappy(data)
+    if len(bounds) == 2:  # most batches: a third of the time of a buffer
+        size = _snappy_claim(data, *bounds)
+        if size > limit:
+            refuse_size("snappy", limit, len(data))
+        block = memoryview(data)[bounds[0] : bounds[1]]
+        return Inflated(bytes(run_cramjam("snappy", load_cramjam("snappy").snappy.decompress_raw, block)), data[end:])
     sizes = array("q")
     total = 0
     for start, stop in zip(bounds[::2], bounds[1::2], strict=True):

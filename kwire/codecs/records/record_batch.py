@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Literal, overload
 
+from ...errors import DecodeError
 from .. import native
-from ..compression.compression_types import LIMIT
+from ..compression.compression_types import LIMIT, inflate
 from ..wire.java_integers import wrap_int32, wrap_int64
 from .batch_header import BatchHeader
-from .batch_walk import BatchWalk
 from .record import Record, UndecodableRecords
 from .record_iterator import RecordIterator
 from .record_layouts import BATCH
@@ -61,21 +61,26 @@ class RecordBatch(BatchHeader, frozen=True, kw_only=True, gc=False):
             DecodeError: a record cannot be read.
             MissingExtra: the compression needs a library that is not installed.
         """
-        if native.ENGINE == "native" and self._is_whole_natively(salvage, limit):
+        if native.ENGINE == "native" and self._is_whole_natively(limit):
             return True
         records = self.tolerant_records(limit=limit) if salvage else self.records(limit=limit)
         first = self.base_offset or 0
         return [wrap_int64(record.offset - first) for record in records] == list(range(self.record_count or 0))
 
-    def _is_whole_natively(self, salvage: bool, limit: int) -> bool:
-        """Whether the native engine accepts the records; it leaves what is unusual to `records`."""
+    def _is_whole_natively(self, limit: int) -> bool:
+        """Whether the native engine accepts the records; it leaves what is unusual to `records`, which explains it."""
         count = self.record_count or 0
         if self.magic != 2 or count <= 0:
             return False
         if not self.compression_id:
             return native.records_are_whole(self.data, BATCH.size, count)
-        walk = BatchWalk(self, salvage=salvage, limit=limit)
-        return native.records_are_whole(walk.open_inflated(self.data[BATCH.size :], BATCH.size).data, 0, count)
+        if self.compression is None:
+            return False
+        try:
+            inflated, tail = inflate(self.compression, self.data[BATCH.size :], limit=limit)
+        except DecodeError:
+            return False
+        return not tail and native.records_are_whole(inflated, 0, count)
 
     def tolerant_records(self, *, limit: int = LIMIT) -> Iterator[Record]:
         """Decode the records as a broker does: what Kafka tolerates, such as a varint of more bytes than its value

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 from typing import TypeAlias
 
-import msgspec
+from msgspec.structs import replace
 
 from .... import messages
+from ....schema.message_classes import constructor_of
 from ....values import ErrorCode
 from ...api import ServedApi
 from ...client_quota_manager import FETCH
@@ -40,7 +40,7 @@ def fetch(request: RequestContext[messages.FetchRequest]) -> FetchAnswer:
     if session is None:
         whole = _without_repetition(request)
     else:
-        whole = replace(request, message=msgspec.structs.replace(message, topics=session.topics()))
+        whole = replace(request, message=replace(message, topics=session.topics()))
     return _fetch(whole, lambda response: _finish(request, session, response))
 
 
@@ -86,7 +86,7 @@ def _without_repetition(request: RequestContext[messages.FetchRequest]) -> Reque
         for (topic, topic_id), parts in merged.items()
         if parts
     )
-    return replace(request, message=msgspec.structs.replace(request.message, topics=rows))
+    return replace(request, message=replace(request.message, topics=rows))
 
 
 def _fetch(
@@ -124,13 +124,15 @@ def _read(
     enough bytes or an error occurred."""
     response = messages.FetchResponse
     reading = _FetchReader(request, measure)
+    make = constructor_of(response.FetchableTopicResponse)  # which converts nothing, and is quick
     rows = []
     for row in request.message.topics:
         topic = request.cluster.controller.find(row.topic, row.topic_id)
-        parts = tuple(reading.partition(topic, part, row.topic) for part in row.partitions)
-        rows.append(response.FetchableTopicResponse(topic=row.topic, topic_id=row.topic_id, partitions=parts))
+        parts = tuple([reading.partition(topic, part, row.topic) for part in row.partitions])
+        rows.append(make(topic=row.topic, topic_id=row.topic_id, partitions=parts))
     enough = reading.failed or reading.size >= min(request.message.min_bytes, reading.most) or not rows
-    return response(responses=tuple(rows)), enough
+    whole: messages.FetchResponse = constructor_of(response)(responses=tuple(rows))
+    return whole, enough
 
 
 class _FetchReader:
@@ -199,7 +201,7 @@ class _FetchReader:
     def _row(
         self, part: messages.FetchRequest.FetchPartition, log: ReplicaLog, data: bytes, preferred: int = -1
     ) -> messages.FetchResponse.PartitionData:
-        return messages.FetchResponse.PartitionData(
+        row: messages.FetchResponse.PartitionData = constructor_of(messages.FetchResponse.PartitionData)(
             partition_index=part.partition,
             high_watermark=log.end,
             last_stable_offset=log.stable_end,
@@ -208,6 +210,7 @@ class _FetchReader:
             preferred_read_replica=preferred,
             records=data,
         )
+        return row
 
     def _choose_replica(self, partition: Partition) -> int | None:
         """Return the follower from which the client should fetch; None if it should fetch from this broker

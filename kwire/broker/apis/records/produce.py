@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from typing import NamedTuple, TypeAlias
 
 from .... import messages
@@ -13,7 +13,7 @@ from ....values import ErrorCode
 from ...api import ClosesConnection, ServedApi
 from ...client_quota_manager import PRODUCE
 from ...controller.partition import Partition
-from ...controller.topic import Topic
+from ...controller.topic import AppendConfigs, Topic
 from ...controller.topic_names import INTERNAL
 from ...log.batch_stamps import stamp_append_time
 from ...log.replica_log import ReplicaLog
@@ -53,39 +53,44 @@ def produce(request: RequestContext[messages.ProduceRequest]) -> messages.Produc
     response = messages.ProduceResponse
     message = request.message
     may_be_transactional = message.transactional_id is not None or not _has_transactional_batch(message)
+    make = constructor_of(response.TopicProduceResponse)  # which converts nothing, and is quick
     rows = []
     for name, topic_id, sent_parts in _unique_partitions(message):
         topic = request.cluster.controller.find(name, topic_id)
-        parts = tuple(_partition(request, topic, part, name, may_be_transactional) for part in sent_parts)
-        rows.append(response.TopicProduceResponse(name=name, topic_id=topic_id, partition_responses=parts))
+        parts = tuple([_partition(request, topic, part, name, may_be_transactional) for part in sent_parts])
+        rows.append(make(name=name, topic_id=topic_id, partition_responses=parts))
     if message.acks == 0:
         if any(part.error_code for row in rows for part in row.partition_responses):
             raise ClosesConnection  # the producer then refreshes its metadata
         return None
-    size = sum(len(part.records or b"") for sent in message.topic_data for part in sent.partition_data)
-    throttle = request.cluster.quotas.throttle(PRODUCE, request.client_id, size, request.now)
-    return response(responses=tuple(rows), throttle_time_ms=throttle)
+    throttle = 0
+    if request.cluster.quotas.values:
+        size = sum(len(part.records or b"") for sent in message.topic_data for part in sent.partition_data)
+        throttle = request.cluster.quotas.throttle(PRODUCE, request.client_id, size, request.now)
+    whole: messages.ProduceResponse = constructor_of(response)(responses=tuple(rows), throttle_time_ms=throttle)
+    return whole
 
 
-def _unique_partitions(message: messages.ProduceRequest) -> Iterator[tuple[str, bytes, Sequence[SentPartition]]]:
-    """Yield the topics of a request with their partitions; of a partition that is there twice, the last one."""
+def _unique_partitions(message: messages.ProduceRequest) -> Iterable[tuple[str, bytes, Sequence[SentPartition]]]:
+    """Return the topics of a request with their partitions; of a partition that is there twice, the last one."""
     if len(message.topic_data) == 1 and len(message.topic_data[0].partition_data) == 1:  # nearly always
         (sent,) = message.topic_data
-        yield sent.name, sent.topic_id, sent.partition_data
-        return
+        return ((sent.name, sent.topic_id, sent.partition_data),)
     topics: dict[tuple[str, bytes], dict[int, SentPartition]] = {}
     for sent in message.topic_data:
         parts = topics.setdefault((sent.name, bytes(sent.topic_id)), {})
         parts.update((part.index, part) for part in sent.partition_data)
-    for (name, topic_id), parts in topics.items():
-        if parts:
-            yield name, topic_id, list(parts.values())
+    return [(name, topic_id, list(parts.values())) for (name, topic_id), parts in topics.items() if parts]
 
 
 def _has_transactional_batch(message: messages.ProduceRequest) -> bool:
     # Kafka: RequestUtils.hasTransactionalRecords
-    parts = (part.records for sent in message.topic_data for part in sent.partition_data)
-    return any(records and len(records) > ATTRIBUTES and records[ATTRIBUTES] & TRANSACTIONAL for records in parts)
+    for sent in message.topic_data:
+        for part in sent.partition_data:
+            records = part.records
+            if records and len(records) > ATTRIBUTES and records[ATTRIBUTES] & TRANSACTIONAL:
+                return True
+    return False
 
 
 def _partition(
@@ -109,7 +114,7 @@ def _partition(
     else:
         outcome = _write(request, topic, sent.index, sent.records or b"")
     response = messages.ProduceResponse
-    make = constructor_of(response.PartitionProduceResponse)  # which converts nothing, and is quick
+    make = constructor_of(response.PartitionProduceResponse)
     row: messages.ProduceResponse.PartitionProduceResponse = make(
         index=sent.index,
         error_code=outcome.code,
@@ -117,12 +122,14 @@ def _partition(
         log_append_time_ms=outcome.time,
         log_start_offset=outcome.log_start,
         error_message=outcome.message,
-        record_errors=tuple(
-            response.BatchIndexAndErrorMessage(batch_index=index, batch_index_error_message=outcome.problem)
-            for index in outcome.refused
-        ),
+        record_errors=_list_errors(outcome) if outcome.refused else (),
     )
     return row
+
+
+def _list_errors(outcome: ProduceOutcome) -> tuple[messages.ProduceResponse.BatchIndexAndErrorMessage, ...]:
+    row = messages.ProduceResponse.BatchIndexAndErrorMessage
+    return tuple(row(batch_index=index, batch_index_error_message=outcome.problem) for index in outcome.refused)
 
 
 def _write(
@@ -137,22 +144,22 @@ def _write(
     log = partition.log_at(request.node_id)
     if isinstance(log, int):
         return ProduceOutcome(log)
-    if code := _acks_problem(request, topic, partition):
+    configs = topic.append_configs(request.node_id)
+    if code := _acks_problem(request, configs, partition):
         return ProduceOutcome(code)
-    size_limit = topic.number("max.message.bytes", request.node_id)
+    size_limit = configs.max_message_bytes
     if len(records) > size_limit:
         return ProduceOutcome(ErrorCode.MESSAGE_TOO_LARGE, -1, f"a batch may have at most {size_limit} bytes")
     # 3. the batch (Kafka: UnifiedLog.analyzeAndValidateRecords, LogValidator)
-    outcome = _check_batch(request, topic, partition, log, batch)
+    outcome = _check_batch(request, configs, partition, log, batch)
     if outcome is None:
-        outcome = _append(request, topic, partition, batch)
-        return outcome if outcome.code else outcome._replace(log_start=log.start)
+        return _append(request, configs, partition, log, batch)
     return outcome if outcome.code == ErrorCode.CORRUPT_MESSAGE else outcome._replace(log_start=log.start)
 
 
 def _check_batch(
     request: RequestContext[messages.ProduceRequest],
-    topic: Topic,
+    configs: AppendConfigs,
     partition: Partition,
     log: ReplicaLog,
     batch: RecordBatch,
@@ -160,10 +167,10 @@ def _check_batch(
     """Return the outcome for a batch that is not appended, because of an error or because it is there already."""
     if outcome := _batch_problem(batch):
         return outcome
-    if topic.has_policy("compact") and (refused := _without_keys(batch)):
+    if configs.is_compacted and (refused := _without_keys(batch)):
         problem = f"{len(refused)} of {batch.record_count} records have no key, and all are refused: {NO_KEY}"
         return ProduceOutcome(ErrorCode.INVALID_RECORD, -1, problem, NO_TIME, refused, NO_KEY)
-    if outcome := _out_of_time(topic, batch, request.cluster.time_ms(), request.node_id):
+    if outcome := _out_of_time(configs, batch, request.cluster.time_ms()):
         return outcome
     if batch.is_transactional and (code := _join(request, partition, log, batch)):
         is_unlogged = code == ErrorCode.NOT_ENOUGH_REPLICAS
@@ -176,27 +183,30 @@ def _check_batch(
 
 
 def _append(
-    request: RequestContext[messages.ProduceRequest], topic: Topic, partition: Partition, batch: RecordBatch
+    request: RequestContext[messages.ProduceRequest],
+    configs: AppendConfigs,
+    partition: Partition,
+    log: ReplicaLog,
+    batch: RecordBatch,
 ) -> ProduceOutcome:
     time = NO_TIME
-    if topic.text("message.timestamp.type") == "LogAppendTime":
+    if configs.uses_append_time:
         time = request.cluster.time_ms()
         batch = stamp_append_time(batch, time)
     code, offset = request.cluster.appended(partition, batch)
     if code:
         return ProduceOutcome(code, -1, "the log directory failed")
-    retention_bytes = topic.number("retention.bytes")
-    if retention_bytes >= 0:
-        request.cluster.fail(*partition.retain(retention_bytes))
-    return ProduceOutcome(ErrorCode.NONE, offset, None, time)
+    if configs.retention_bytes >= 0:
+        request.cluster.fail(*partition.retain(configs.retention_bytes))
+    return ProduceOutcome(ErrorCode.NONE, offset, None, time, log_start=log.start)
 
 
-def _out_of_time(topic: Topic, batch: RecordBatch, now: int, node_id: int) -> ProduceOutcome | None:
+def _out_of_time(configs: AppendConfigs, batch: RecordBatch, now: int) -> ProduceOutcome | None:
     """Return the error of a batch with timestamps that are too far from the broker's time (KIP-937), if it has any."""
-    if topic.text("message.timestamp.type") == "LogAppendTime":
+    if configs.uses_append_time:
         return None
-    earliest = now - topic.number("message.timestamp.before.max.ms", node_id)
-    latest = now + topic.number("message.timestamp.after.max.ms", node_id)
+    earliest = now - configs.timestamp_before_max_ms
+    latest = now + configs.timestamp_after_max_ms
     if earliest <= 0 and batch.max_timestamp <= latest:
         return None
     try:
@@ -216,13 +226,13 @@ def _without_keys(batch: RecordBatch) -> list[int]:
         return []  # a batch that cannot be decompressed here is not validated further
 
 
-def _acks_problem(request: RequestContext[messages.ProduceRequest], topic: Topic, partition: Partition) -> int:
+def _acks_problem(
+    request: RequestContext[messages.ProduceRequest], configs: AppendConfigs, partition: Partition
+) -> int:
     if request.message.acks not in (-1, 0, 1):
         return ErrorCode.INVALID_REQUIRED_ACKS
-    minimum = topic.number("min.insync.replicas", request.node_id)
-    return (
-        ErrorCode.NOT_ENOUGH_REPLICAS if request.message.acks == -1 and len(partition.isr) < minimum else ErrorCode.NONE
-    )
+    is_too_small = request.message.acks == -1 and len(partition.isr) < configs.min_insync_replicas
+    return ErrorCode.NOT_ENOUGH_REPLICAS if is_too_small else ErrorCode.NONE
 
 
 def _join(
