@@ -70,7 +70,7 @@ class BrokerCluster:
             for name, api in reversed(list(table.items()))  # drafts sort after the released message
         }
         self.controller: KRaftController = KRaftController(nodes, settings, rng)
-        with self.controller.journals.batched():
+        with self.controller.journals:
             recover(self.controller)
             self._set_up(rng)
         self._restore_coordinators()

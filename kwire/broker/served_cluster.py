@@ -74,7 +74,7 @@ class ServedCluster(BrokerCluster):
         """Handle a request, as `answer` does; an error rule for the whole request replaces the handler."""
         name = api_of(request.message)
         api = self.table[name]
-        with self.controller.journals.batched():
+        with self.controller.journals:
             if not api.finds_errors and (code := request.error()) and has_code(name):
                 return request.failed(code)
             return api.handler(request)

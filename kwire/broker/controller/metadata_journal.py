@@ -83,23 +83,6 @@ class Journal(Generic[L]):
         self._begins = 0
 
 
-class JournalBlock:
-    """A block of code at whose end records are flushed, unless it is inside another one."""
-
-    __slots__ = ("_journals",)
-
-    def __init__(self, journals: Journals[Any]) -> None:
-        self._journals = journals
-
-    def __enter__(self) -> None:
-        self._journals.blocks += 1
-
-    def __exit__(self, *raised: object) -> None:
-        self._journals.blocks -= 1
-        if not self._journals.blocks:
-            self._journals.flush()
-
-
 class Journals(Generic[L]):
     """Journals with identical records, one in each working directory whose contents survive the process.
 
@@ -110,7 +93,7 @@ class Journals(Generic[L]):
     Attributes:
         end: the offset of the next record.
         size: the number of bytes written since the last rewrite.
-        blocks: the number of blocks (`batched`) that the program is in.
+        blocks: the number of blocks of code (`with`) that the program is in.
     """
 
     def __init__(self, name: str, guard: Guard) -> None:
@@ -122,7 +105,6 @@ class Journals(Generic[L]):
         self._to_write: list[list[Row]] = []
         self._is_unflushed = False
         self.blocks: int = 0
-        self._block = JournalBlock(self)
 
     @property
     def is_open(self) -> bool:
@@ -161,10 +143,16 @@ class Journals(Generic[L]):
         if not self.blocks:
             self.flush()
 
-    def batched(self) -> JournalBlock:
+    def __enter__(self) -> None:
         """Flush at the end of the block instead of after each write, so that a request that creates a hundred topics
         needs one flush per directory."""
-        return self._block
+        self.blocks += 1
+
+    def __exit__(self, *raised: object) -> None:
+        """Flush at the end of the outermost block."""
+        self.blocks -= 1
+        if self._is_unflushed and not self.blocks:
+            self.flush()
 
     def flush(self) -> None:
         """Flush written records to disk."""

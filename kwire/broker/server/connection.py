@@ -307,7 +307,7 @@ class ServedConnection(asyncio.BufferedProtocol):
             request = cluster.chaos.disturb(request)
         if not cluster.rules.active and request.fault is None:
             await self._send(self._write(received, request, await self._handle(request)))
-            return self._is_let_in()
+            return not self.session.mechanisms or self._is_let_in()
         self._flush()
         await self._enter_task()
         return await self._treat(received, request, cluster.rules.treat(request)) and self._is_let_in()
@@ -317,9 +317,10 @@ class ServedConnection(asyncio.BufferedProtocol):
         sent."""
         if self.session.has_failed:
             self.serving.note(f"{self.host}: SASL authentication failed; closed")
-        elif self.session.is_authenticated:
+            return False
+        if self.session.is_authenticated:
             self.frames.limit = self.serving.cluster.settings.max_request_bytes
-        return not self.session.has_failed
+        return True
 
     async def _treat(self, received: ServedRequest, request: RequestContext[Any], treatment: Treatment) -> bool:
         """Handle a request as a test's rules require."""

@@ -189,9 +189,9 @@ class ServerState:
                 future.set_result(None)
             elif future is None and parked.failure is not None:
                 self.failures.report("a timer", parked.failure, "it goes on")
-        if self.cluster.notes or self._noted or not self._all_work():
+        if self.cluster.controller.notes or self._noted or not self._all_work():
             self._report_failures()
-        deadline = self.cluster.next_deadline
+        deadline = waiting.next_deadline
         if deadline is not None and (self._deadline is None or deadline < self._deadline):
             self._woken.set()
 
@@ -228,7 +228,7 @@ class ServerState:
 
     def is_open(self, node: Node) -> bool:
         """Return whether a broker keeps its connections; an isolated broker does."""
-        return node.is_alive or self.network(node.node_id).is_cut
+        return self._all_work() or node.is_alive or self.network(node.node_id).is_cut
 
     def network(self, node_id: int) -> Network:
         """Return the quality of the network to a broker."""

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from ...errors import BadFrame
-from .frame_size import LIMIT, check_size
+from .frame_size import LEAST, LIMIT, check_size
 
 LEAST_PART = 1 << 14  # minimum bytes of a separately buffered part of a frame
 MOST_AHEAD = 32  # how many times the received bytes of a frame may be allocated, whatever size it claims
@@ -77,12 +77,20 @@ class FrameJoiner:
         self.held = 0
         return frame
 
-    def feed(self, data: bytes) -> Iterator[bytes]:
-        """Add bytes, and yield the frames that they complete.
+    def feed(self, data: bytes) -> Iterable[bytes]:
+        """Add bytes, and return the frames that they complete.
 
         Raises:
-            BadFrame: a size is negative, too small for a correlation id, or above the limit.
+            BadFrame: a size is negative, too small for a correlation id, or above the limit; raised by the iterator.
         """
+        if not self.held and not self._missing:
+            size = int.from_bytes(data[:4], "big", signed=True)
+            if size + 4 == len(data) and LEAST <= size <= self.limit:  # one request, as of most clients
+                self._passed += len(data)
+                return (data,)
+        return self._split(data)
+
+    def _split(self, data: bytes) -> Iterator[bytes]:
         if self.held and not self._missing:  # the size field was received in parts
             data = self._take_parts(data)
         at = 0

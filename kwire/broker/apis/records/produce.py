@@ -7,6 +7,7 @@ from typing import NamedTuple, TypeAlias
 
 from .... import messages
 from ....codecs.records import RecordBatch, parse_records
+from ....codecs.records.record_layouts import CONTROL, TRANSACTIONAL
 from ....errors import BadChecksum, CutBatch, DecodeError, KwireError, MissingExtra
 from ....schema.message_classes import constructor_of
 from ....values import ErrorCode
@@ -26,7 +27,7 @@ FIRST_OF_MAGIC_2 = 3  # older versions of Produce contain message sets, which ar
 FIRST_WITH_IDS = 13  # the first version of Produce with topic ids instead of names (KIP-516)
 FIRST_WITH_ZSTD = 7  # the first version of Produce with zstd (KIP-110)
 MAGIC_2, ZSTD = 2, 4
-ATTRIBUTES, TRANSACTIONAL = 22, 0x10  # where the low byte of a batch's attributes is, and the bit of transactions
+ATTRIBUTES = 22  # where the low byte of a batch's attributes is
 NO_TIME = -1
 SentPartition: TypeAlias = "messages.ProduceRequest.PartitionProduceData"
 NOT_IN_TRANSACTION = "the producer has no open transaction with this partition"
@@ -172,7 +173,7 @@ def _check_batch(
         return ProduceOutcome(ErrorCode.INVALID_RECORD, -1, problem, NO_TIME, refused, NO_KEY)
     if outcome := _out_of_time(configs, batch, request.cluster.time_ms()):
         return outcome
-    if batch.is_transactional and (code := _join(request, partition, log, batch)):
+    if batch.attributes & TRANSACTIONAL and (code := _join(request, partition, log, batch)):
         is_unlogged = code == ErrorCode.NOT_ENOUGH_REPLICAS
         problem = "the transaction's log cannot be written" if is_unlogged else NOT_IN_TRANSACTION
         return ProduceOutcome(code, -1, problem)
@@ -293,9 +294,9 @@ def find_batch(records: bytes, version: int) -> RecordBatch | ProduceOutcome:
 def _batch_problem(batch: RecordBatch) -> ProduceOutcome | None:
     # Kafka: LogValidator.validateBatch
     problem = ""
-    if batch.is_control:
+    if batch.attributes & CONTROL:
         problem = "clients cannot write control records"
-    elif batch.is_transactional and batch.producer_id < 0:
+    elif batch.attributes & TRANSACTIONAL and batch.producer_id < 0:
         problem = "a transactional batch must have a producer id"
     elif (batch.record_count or 0) <= 0 or batch.last_offset_delta + 1 != batch.record_count:
         problem = f"{batch.record_count} records cannot have the last offset delta {batch.last_offset_delta}"
