@@ -22,7 +22,6 @@ DESCRIPTIONS = {
     "share": ("ShareGroupDescribeRequest", "groupIds"),
     "streams": ("StreamsGroupDescribeRequest", "groupIds"),
 }
-WITHOUT_OFFSETS = ("share",)  # the broker keeps what such a group has read
 
 
 def ask_groups(cluster: ClusterClient, groups: CapturedGroups, group_id: str | None = None) -> list[str]:
@@ -61,7 +60,10 @@ def _ask_coordinator(cluster: ClusterClient, groups: CapturedGroups, node_id: in
         for start in range(0, len(named), AT_ONCE):
             take_answer(groups, cluster.ask(request, {field: named[start : start + AT_ONCE]}, node_id))
     for name, type_ in types.items():
-        if type_ not in WITHOUT_OFFSETS:
+        if type_ == "share":  # its offsets are no commits (KIP-932)
+            body = {"groups": [{"groupId": name, "topics": None}]}
+            take_answer(groups, cluster.ask("DescribeShareGroupOffsetsRequest", body, node_id))
+        else:
             # The first field is that of version 8 and later (KIP-709), the others are those of earlier versions.
             body = {"groups": [{"groupId": name, "topics": None}], "groupId": name, "topics": None}
             try:

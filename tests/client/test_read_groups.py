@@ -16,6 +16,7 @@ from kwire.client.live_cluster import LiveCluster
 from kwire.client.read_groups import ask_groups
 from kwire.cluster import Broker, ClusterState
 from kwire.cluster.consumer_groups.captured_groups import CapturedGroups
+from kwire.cluster.consumer_groups.live_answers import take_answer
 from kwire.errors import CallError
 from kwire.testing import Kafka
 
@@ -47,6 +48,28 @@ def join_groups(cluster: LiveCluster) -> None:
         assert (answer.error_code, answer.error_message) == (0, None)
 
 
+def begin_share_group(cluster: LiveCluster, group: str, offset: int) -> None:
+    """Create a share group without members that reads the first partition from an offset on."""
+    topic = {"topicName": "orders", "partitions": [{"partitionIndex": 0, "startOffset": offset}]}
+    answer = cluster.ask("AlterShareGroupOffsetsRequest", {"groupId": group, "topics": [topic]}, 1)
+    assert (answer.error_code, answer.responses[0].partitions[0].error_code) == (0, 0)
+
+
+@pytest.mark.parametrize(("said", "lag"), [(1, 1), (0, 0), (-1, None)])  # version 0 says nothing of it
+def test_the_lag_of_a_share_group_is_what_the_broker_says(said: int, lag: int | None) -> None:
+    """Records behind the first one that is not done with may be done with, too (KIP-1226)."""
+    response = M.DescribeShareGroupOffsetsResponse
+    part = response.DescribeShareGroupOffsetsResponsePartition(partition_index=0, start_offset=5, lag=said)
+    refused = response.DescribeShareGroupOffsetsResponsePartition(partition_index=1, start_offset=-1, error_code=29)
+    topic = response.DescribeShareGroupOffsetsResponseTopic(topic_name="orders", partitions=(part, refused))
+    row = response.DescribeShareGroupOffsetsResponseGroup
+    groups = CapturedGroups()
+    groups.ends["orders", 0] = 9
+    take_answer(groups, response(groups=(row(group_id="s", topics=(topic,)), row(group_id="x", error_code=69))))
+    (found,) = groups.partitions()
+    assert (found.group, found.partition, found.committed, found.end, found.lag) == ("s", 0, 5, 9, lag)
+
+
 def test_groups_of_all_types(capsys: pytest.CaptureFixture[str]) -> None:
     with Kafka(topics={"orders": 2}, racks=["a"]) as kafka:
         place = kafka.bootstrap_servers
@@ -56,6 +79,7 @@ def test_groups_of_all_types(capsys: pytest.CaptureFixture[str]) -> None:
             cluster.state()
             commit(cluster, "classic", {0: 1, 1: 1})
             join_groups(cluster)
+            begin_share_group(cluster, "t", 1)
             commit(cluster, "c", {0: 3}, "m" * 22, 1)
             groups = CapturedGroups()
             assert ask_groups(cluster, groups) == []
@@ -64,9 +88,12 @@ def test_groups_of_all_types(capsys: pytest.CaptureFixture[str]) -> None:
             "classic": "classic",
             "k": "streams",
             "s": "share",
+            "t": "share",
         }
         rows = {(row.group, row.partition): (row.committed, row.end, row.lag) for row in groups.partitions()}
         assert (rows["classic", 0], rows["classic", 1]) == ((1, 3, 2), (1, 1, 0))
+        assert rows["t", 0] == (1, 3, 2)
+        assert rows["s", 0][0] is None  # nobody has read there
         assert (rows["c", 0], rows["c", 1]) == ((3, 3, 0), (None, 1, None))
         (member,) = groups.members("c")
         assert (member.rack, member.partitions, member.local_partitions) == ("a", ("orders-0", "orders-1"), 2)

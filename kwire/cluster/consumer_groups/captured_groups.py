@@ -77,6 +77,7 @@ class CapturedGroups:
         self.ends = {rename(partition): end for partition, end in self.ends.items()}
         for group in self.groups.values():
             group.committed = {rename(partition): offset for partition, offset in group.committed.items()}
+            group.lags = {rename(partition): lag for partition, lag in group.lags.items()}
             for member in group.members.values():
                 if member.partitions is not None:
                     member.partitions = tuple(map(rename, member.partitions))
@@ -227,6 +228,8 @@ class CapturedGroups:
         return None if node is None else self._racks.get(node)
 
     def _lag(self, group: CapturedGroup, partition: TopicPartition) -> int | None:
+        if group.protocol == "share":
+            return group.lags.get(partition)
         committed = group.committed.get(partition)
         end = self.ends.get(partition)
         return None if committed is None or end is None else max(0, end - committed)

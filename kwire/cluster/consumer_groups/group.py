@@ -78,8 +78,9 @@ class CapturedGroup:
     """A group. `protocol` is classic, consumer (KIP-848), share (KIP-932) or streams (KIP-1071); for all but classic,
     `generation` is the epoch.
 
-    `committed` has the offsets by partition; `state` is from the last describe response. `rebalances` has the last 100
-    rebalances of a classic group whose leader was captured, in order. Of a streams group, `topology` has the
+    `committed` has the offsets by partition: of a share group the first ones that are not done with, and `lags` has
+    what the broker says is left, because records after them may be done with (KIP-1226). `state` is from the last
+    describe response. `rebalances` has the last 100 rebalances of a classic group whose leader was captured, in order. Of a streams group, `topology` has the
     subtopologies of the topology with this epoch, and `problems` what the last response reported.
     """
 
@@ -91,6 +92,7 @@ class CapturedGroup:
     leader: str | None = None
     members: dict[str, GroupMember] = field(default_factory=dict)
     committed: dict[TopicPartition, int] = field(default_factory=dict)
+    lags: dict[TopicPartition, int] = field(default_factory=dict)
     rebalances: list[Rebalance] = field(default_factory=list)
     topology_epoch: int | None = None
     topology: tuple[CapturedSubtopology, ...] = ()

@@ -224,6 +224,23 @@ def _record_offsets(groups: CapturedGroups, group: CapturedGroup, topics: Iterab
                 group.committed[groups.topic(topic), partition.partition_index] = partition.committed_offset
 
 
+def _handle_share_offsets(groups: CapturedGroups, response: Any, request: Any) -> None:
+    """Process a DescribeShareGroupOffsets response (KIP-932); the lag is there from version 1 on (KIP-1226)."""
+    for row in response.message.groups:
+        if row.error_code:
+            continue
+        group = groups.group(row.group_id, "share")
+        for topic in row.topics:
+            for partition in topic.partitions:
+                place = groups.topic(topic), partition.partition_index
+                if partition.error_code or partition.start_offset < 0:
+                    continue
+                group.committed[place] = partition.start_offset
+                group.lags.pop(place, None)
+                if partition.lag >= 0:
+                    group.lags[place] = partition.lag
+
+
 def _handle_list_offsets(groups: CapturedGroups, response: Any, request: Any) -> None:
     """Process a ListOffsets response; version 0 answers with an array of offsets, the newest first."""
     if request is None:
@@ -293,6 +310,7 @@ HANDLERS: Mapping[str, Callable[[CapturedGroups, Any, Any], None]] = {
     "DescribeGroupsResponse": _handle_describe_classic,
     "OffsetCommitResponse": _handle_offset_commit,
     "OffsetFetchResponse": _handle_offset_fetch,
+    "DescribeShareGroupOffsetsResponse": _handle_share_offsets,
     "DeleteGroupsResponse": _handle_delete_groups,
     "OffsetDeleteResponse": _handle_offset_delete,
     "ListOffsetsResponse": _handle_list_offsets,
