@@ -1,10 +1,11 @@
 """Small requests: how many a broker handles in a second of its processor time, and how long one client waits for one.
 
-`python -m benchmarks.broker.small_requests [--against CHECKOUT] [--broker NAME=HOST:PORT=PID] [--rounds N] [--time S]`
-starts `kwire serve` of this checkout, and of another one, each in a session of its own; `--broker` adds brokers that run
-already, such as Kafka (the material's `kafka-up`) or kfake. By turns, 32 connections send requests that were encoded
-before, each the next one when it has its answer: the client is another process and costs little. Then one connection
-does, and each answer is timed. Prints medians of rounds, and the ratio of each broker to the first, round by round.
+`python -m benchmarks.broker.small_requests [--against CHECKOUT] [--broker NAME=HOST:PORT=PID] [--rounds N]`
+starts `kwire serve` of this checkout, and of another one, each in a session of its own; `--broker` adds brokers that
+run already, such as Kafka (the material's `kafka-up`) or kfake. By turns, 32 connections send requests that were
+encoded before, each the next one when it has its answer: the client is another process and costs little. Then one
+connection does, and each answer is timed. Prints medians of rounds, and the ratio of each broker to the first, round by
+round.
 """
 
 from __future__ import annotations
@@ -19,11 +20,11 @@ import statistics
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from itertools import cycle
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import kwire
 from benchmarks.broker.throughput import processor_seconds
@@ -36,7 +37,6 @@ CLIENTS = 32
 SINGLE = 3000  # requests of one client whose times are taken
 AHEAD = 20_000  # requests of a connection with sequence numbers, which cannot be sent twice
 VALUE = os.urandom(50) + b"a" * 50
-NOT_WAITING = {"max_wait_ms": 0, "min_bytes": 1, "max_bytes": 1 << 20}
 
 
 class MeasuredBroker(NamedTuple):
@@ -48,12 +48,19 @@ class MeasuredBroker(NamedTuple):
 
 
 class Figures(NamedTuple):
-    """What one turn found: requests in a second of the server's processor, in a second, and times of one client in ms."""
+    """Requests in a second of the server's processor time, and in a second; times of one client in milliseconds."""
 
     per_processor_second: float
     per_second: float
     p50: float
     p99: float
+
+
+def ask(connection: BrokerConnection, codec: Any, message: Any) -> Any:
+    """Ask, and return the message of the answer."""
+    response = connection.ask(codec, message)
+    assert response is not None
+    return response.message
 
 
 def produce_frame(topic: str, batch: bytes) -> bytes:
@@ -72,14 +79,19 @@ def plain_frames(topic: str, connection: BrokerConnection) -> Iterator[bytes]:
 
 def idempotent_frames(topic: str, connection: BrokerConnection) -> Iterator[bytes]:
     """Give Produce requests of one record as franz-go sends them: idempotent, compressed with snappy."""
-    init = connection.ask(
-        kwire.codec("InitProducerIdRequest", 2), M.InitProducerIdRequest(transaction_timeout_ms=1000)
-    ).message
+    request = M.InitProducerIdRequest(transaction_timeout_ms=1000)
+    init = ask(connection, kwire.codec("InitProducerIdRequest", 2), request)
     record = kwire.Record(0, int(time.time() * 1000), value=VALUE)
     frames = []
     for sequence in range(AHEAD):
-        producer = {"producer_id": init.producer_id, "producer_epoch": init.producer_epoch, "base_sequence": sequence}
-        frames.append(produce_frame(topic, kwire.build_batch([record], compression="snappy", **producer)))
+        batch = kwire.build_batch(
+            [record],
+            compression="snappy",
+            producer_id=init.producer_id,
+            producer_epoch=init.producer_epoch,
+            base_sequence=sequence,
+        )
+        frames.append(produce_frame(topic, batch))
     return iter(frames)
 
 
@@ -88,7 +100,7 @@ def fetch_frames(topic: str, connection: BrokerConnection) -> Iterator[bytes]:
     connection.ask(kwire.codec("ApiVersionsRequest", 0), M.ApiVersionsRequest())
     part = M.FetchRequest.FetchPartition(partition=0, fetch_offset=0, partition_max_bytes=1)
     row = M.FetchRequest.FetchTopic(topic=topic, partitions=(part,))
-    message = M.FetchRequest(session_epoch=-1, topics=(row,), **NOT_WAITING)
+    message = M.FetchRequest(session_epoch=-1, topics=(row,), max_wait_ms=0, min_bytes=1, max_bytes=1 << 20)
     return cycle([kwire.encode_request(message, 12, correlation_id=1, client_id="small")])
 
 
@@ -168,7 +180,7 @@ def measure(kind: str, broker: MeasuredBroker, seconds: float) -> Figures:
         create = M.CreateTopicsRequest.CreatableTopic(name=topic, num_partitions=1, replication_factor=1)
         connection.ask(kwire.codec("CreateTopicsRequest", 2), M.CreateTopicsRequest(topics=(create,)))
         metadata = M.MetadataRequest(topics=(M.MetadataRequest.MetadataRequestTopic(name=topic),))
-        while connection.ask(kwire.codec("MetadataRequest", 4), metadata).message.topics[0].error_code:
+        while ask(connection, kwire.codec("MetadataRequest", 4), metadata).topics[0].error_code:
             time.sleep(0.05)
         check("produce", broker.place, next(plain_frames(topic, connection)))
         check(kind, broker.place, next(KINDS[kind](topic, connection)))
@@ -217,7 +229,12 @@ def main() -> None:
                     figures = measure(kind, broker, options.time)
                     if number:  # the first round warms up
                         found.setdefault((kind, broker.name), []).append(figures)
-    for kind in options.only or KINDS:
+    show(options.only or list(KINDS), brokers, found)
+
+
+def show(kinds: Sequence[str], brokers: Sequence[MeasuredBroker], found: dict[tuple[str, str], list[Figures]]) -> None:
+    """Print the medians, and the ratios to the first broker."""
+    for kind in kinds:
         for broker in brokers:
             per_processor, per_second, p50, p99 = map(statistics.median, zip(*found[kind, broker.name], strict=True))
             pairs = zip(found[kind, broker.name], found[kind, brokers[0].name], strict=True)

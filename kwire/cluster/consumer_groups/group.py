@@ -80,8 +80,9 @@ class CapturedGroup:
 
     `committed` has the offsets by partition: of a share group the first ones that are not done with, and `lags` has
     what the broker says is left, because records after them may be done with (KIP-1226). `state` is from the last
-    describe response. `rebalances` has the last 100 rebalances of a classic group whose leader was captured, in order. Of a streams group, `topology` has the
-    subtopologies of the topology with this epoch, and `problems` what the last response reported.
+    describe response. `rebalances` has the last 100 rebalances of a classic group whose leader was captured, in order.
+    Of a streams group, `topology` has the subtopologies of the topology with this epoch, and `problems` what the last
+    response reported.
     """
 
     group_id: str
