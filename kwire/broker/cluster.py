@@ -132,7 +132,11 @@ class BrokerCluster:
         return self.producer_ids
 
     def append(self, partition: Partition, batch: RecordBatch) -> int:
-        """Append a batch to a partition that has a leader; returns an error code."""
+        """Append a batch of a broker's own, which all in-sync replicas must have; returns an error code."""
+        # Kafka: Partition.appendRecordsToLeader with acks=-1, as of coordinators and markers
+        topic = self.controller.topics.get(partition.topic)
+        if topic is not None and len(partition.isr) < topic.append_configs(partition.leader).min_insync_replicas:
+            return ErrorCode.NOT_ENOUGH_REPLICAS
         return self.appended(partition, batch)[0]
 
     def appended(self, partition: Partition, batch: RecordBatch) -> tuple[int, int]:

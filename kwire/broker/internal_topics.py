@@ -6,7 +6,7 @@ coordinator. This module does not interpret the records.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from ..cluster.java.hash_order import string_hash
@@ -23,7 +23,13 @@ from .controller.topic_names import GROUPS
 from .log.producer_state_manager import ABORT, COMMIT
 
 _PORTION = 1 << 20
-_NO_LONGER_LEADER = (ErrorCode.NOT_LEADER_OR_FOLLOWER, ErrorCode.KAFKA_STORAGE_ERROR)
+# What clients of a coordinator get for an error of the log: they look for another coordinator, or for this one later.
+# CoordinatorOperationExceptionHelper.handleOperationException, TransactionStateManager.appendTransactionToLog
+_CLIENT_ERRORS: Mapping[int, int] = {
+    ErrorCode.NOT_LEADER_OR_FOLLOWER: ErrorCode.NOT_COORDINATOR,
+    ErrorCode.KAFKA_STORAGE_ERROR: ErrorCode.NOT_COORDINATOR,
+    ErrorCode.NOT_ENOUGH_REPLICAS: ErrorCode.COORDINATOR_NOT_AVAILABLE,
+}
 Append = Callable[[Partition, RecordBatch], int]
 Written = dict[bytes, bytes]
 
@@ -94,6 +100,21 @@ class InternalTopic:
         topic = _topic(self._controller, self.name)
         return -1 if topic is None else _index(topic, key)
 
+    def write_problem(self, key: str) -> int:
+        """Return the error code for which records of a group or transactional id cannot be written now; 0 if they can.
+
+        Kafka reverts what a request has changed if its records cannot be written; kwire asks before the change.
+        """
+        topic = _topic(self._controller, self.name)
+        if topic is None:
+            return ErrorCode.COORDINATOR_NOT_AVAILABLE
+        partition = topic.partitions[_index(topic, key)]
+        log = partition.log_at(partition.leader)
+        if isinstance(log, int):
+            return _CLIENT_ERRORS.get(log, log)
+        has_too_few = len(partition.isr) < topic.append_configs(partition.leader).min_insync_replicas
+        return ErrorCode.COORDINATOR_NOT_AVAILABLE if has_too_few else ErrorCode.NONE
+
     def write(self, key: str, rows: Iterable[Row], producer: ProducerIdAndEpoch = NOBODY) -> int:
         """Append records for a group or transactional id; returns an error code.
 
@@ -126,8 +147,7 @@ class InternalTopic:
             code = self._append(partition, batch)
             if code == ErrorCode.NONE:
                 return ErrorCode.NONE
-        # GroupMetadataManager.storeGroup, TransactionStateManager: a leader that cannot write no longer coordinates
-        return ErrorCode.NOT_COORDINATOR if code in _NO_LONGER_LEADER else code
+        return _CLIENT_ERRORS.get(code, code)
 
     def latest(self) -> Iterator[tuple[int, LatestValues]]:
         """Yield the index of each partition that has a leader, with the latest values of its keys."""

@@ -37,12 +37,12 @@ class MatchedRequest(Protocol):
 
 def api_of(message: Any) -> str:
     """Return the name of the api of a request message."""
-    return _name_of(type(message))
+    return _api_named(type(message).__name__)
 
 
 @cache
-def _name_of(message_class: type[Any]) -> str:
-    return message_class.__name__.removesuffix("Request")
+def _api_named(message_name: str) -> str:
+    return message_name.removesuffix("Request")
 
 
 def groups_in(message: Any) -> Iterator[str]:

@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
+from typing import Any
+
+import pytest
+
+from kwire.broker import Settings
 from kwire.broker.controller.topic_names import GROUPS
 from kwire.broker.groups.committed_offsets import Commit
 from kwire.broker.internal_topics import ProducerIdAndEpoch
+from kwire.broker.transactions.transaction import Transaction, TransactionState
 from kwire.values import ErrorCode
 from tests.broker.driving import Mate, World, formed
 from tests.broker.served import FailingDisk
@@ -46,3 +52,101 @@ def test_a_coordinator_whose_disk_fails_sends_its_members_on() -> None:
     assert mate.commit(3) == ErrorCode.NONE
     disk.is_broken = True
     assert mate.commit(4) == ErrorCode.NOT_COORDINATOR
+
+
+def too_few() -> World:
+    """Two brokers, both of which must have what a coordinator writes."""
+    return World(Settings(min_insync_replicas=2, internal_partitions=1), count=2)
+
+
+def test_with_too_few_in_sync_nothing_of_a_group_is_acknowledged() -> None:
+    """Kafka appends with acks=-1, and translates NOT_ENOUGH_REPLICAS (GroupCoordinatorService)."""
+    world = too_few()
+    mate = Mate(world)
+    formed(mate)
+    assert mate.commit(3) == ErrorCode.NONE
+    world.cluster.stop(2)
+    assert mate.commit(4) == ErrorCode.COORDINATOR_NOT_AVAILABLE
+    assert mate.beat() == ErrorCode.NONE  # writes nothing
+    assert Mate(world, "new").request().error_code == ErrorCode.COORDINATOR_NOT_AVAILABLE
+    assert world.cluster.groups.find("new") is None
+    deleted = world.ask("DeleteGroups", 2, groups_names=("g",))
+    assert deleted.results[0].error_code == ErrorCode.COORDINATOR_NOT_AVAILABLE
+    assert world.ask("OffsetDelete", 0, group_id="g").error_code == ErrorCode.COORDINATOR_NOT_AVAILABLE
+    world.cluster.start(2)
+    assert mate.commit(5) == ErrorCode.NONE
+
+
+def test_an_assignment_that_cannot_be_written_is_given_to_nobody() -> None:
+    world = too_few()
+    first, second = Mate(world), Mate(world)
+    first.join()
+    late = second.join()
+    first.join()
+    second.joined(late.answer)
+    late = second.sync()
+    world.cluster.stop(2)
+    answer = first.sync({first.member_id: b"1", second.member_id: b"2"})
+    assert (answer.error_code, late.answer.error_code) == (ErrorCode.COORDINATOR_NOT_AVAILABLE,) * 2
+    assert first.beat() == ErrorCode.REBALANCE_IN_PROGRESS  # resetAndPropagateAssignmentWithError
+    world.cluster.start(2)
+    late = first.join()
+    second.join()
+    first.joined(late.answer)
+    assert not first.sync({first.member_id: b"1"}).error_code
+
+
+@pytest.mark.parametrize(
+    ("api", "version", "fields"),
+    [
+        ("ConsumerGroupHeartbeat", 1, {"rebalance_timeout_ms": 1000, "topic_partitions": ()}),
+        ("ShareGroupHeartbeat", 1, {}),
+    ],
+)
+def test_with_too_few_in_sync_nobody_joins_or_leaves(api: str, version: int, fields: dict[str, Any]) -> None:
+    world = too_few()
+    who: dict[str, Any] = {"group_id": "g", "member_id": "m"}
+
+    def beat(epoch: int, **more: Any) -> Any:
+        return world.ask(api, version, **who, member_epoch=epoch, **more)
+
+    joins = {"subscribed_topic_names": ("t",), **fields}
+    world.cluster.controller.create_internal(GROUPS)
+    world.cluster.stop(2)
+    assert beat(0, **joins).error_code == ErrorCode.COORDINATOR_NOT_AVAILABLE
+    world.cluster.start(2)
+    joined = beat(0, **joins)
+    assert not joined.error_code
+    world.cluster.stop(2)
+    assert not beat(joined.member_epoch).error_code  # nothing to write
+    world.cluster.controller.create("u", {0: [1]})
+    changed = beat(joined.member_epoch, subscribed_topic_names=("t", "u"))
+    assert changed.error_code == ErrorCode.COORDINATOR_NOT_AVAILABLE
+    again = beat(joined.member_epoch)
+    assert again.error_code or again.member_epoch == joined.member_epoch  # nor is it acknowledged later
+    assert beat(-1).error_code == ErrorCode.COORDINATOR_NOT_AVAILABLE
+    world.cluster.start(2)
+    assert not beat(joined.member_epoch).error_code
+    assert not beat(-1).error_code
+
+
+def test_with_too_few_in_sync_no_transaction_begins_and_markers_wait() -> None:
+    """TransactionStateManager.appendTransactionToLog; TransactionMarkerRequestCompletionHandler retries."""
+    world = too_few()
+    cluster = world.cluster
+    cluster.controller.create("both", {0: [1, 2]})
+    begun = cluster.transactions.begin_producer("x", 60_000, -1, -1)
+    assert isinstance(begun, Transaction)
+    assert cluster.transactions.add(begun, world.now, [("both", 0)]) == ErrorCode.NONE
+    cluster.stop(2)
+    assert cluster.transactions.begin_producer("y", 60_000, -1, -1) == ErrorCode.COORDINATOR_NOT_AVAILABLE
+    code = cluster.transactions.end(begun, is_commit=True, protocol=1)
+    assert (code, begun.state) == (ErrorCode.COORDINATOR_NOT_AVAILABLE, TransactionState.ONGOING)
+    cluster.start(2)
+    partition = cluster.controller.topics["both"].partitions[0]
+    cluster.shrink_isr(partition, [2])
+    assert cluster.transactions.end(begun, is_commit=True, protocol=1) == ErrorCode.NONE
+    states = [begun.state]
+    cluster.expand_isr(partition)
+    cluster.transactions.retry()
+    assert [*states, begun.state] == [TransactionState.PREPARE_COMMIT, TransactionState.COMPLETE_COMMIT]

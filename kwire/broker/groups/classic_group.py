@@ -84,6 +84,7 @@ class Group:
             had any.
         pending_commits: commits that wait for the end of a transaction, by producer id, topic and partition.
         written: the group's latest records in `__consumer_offsets`, except commits, by key.
+        is_unwritten: whether its latest changes could not be written.
         timer, wakes: the next timer, and when it expires.
 
     >>> group = Group("g", GroupMemory(1 << 20))
@@ -111,6 +112,7 @@ class Group:
     empty_since_ms: int | None = None
     pending_commits: dict[int, dict[tuple[str, int], Commit]] = field(default_factory=dict)
     written: dict[bytes, bytes] = field(default_factory=dict)
+    is_unwritten: bool = False
     consumer: ModernGroup[Any, Any] | None = None
     timer: Parked[None] | None = None
     wakes: float = inf

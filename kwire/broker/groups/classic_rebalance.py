@@ -25,10 +25,10 @@ class ClassicRebalance:
     Args:
         purgatory: holds delayed responses.
         initial_delay: the time in seconds to wait for more members after the first one.
-        remember: called with each group that becomes stable or empty.
+        remember: writes a group that becomes stable or empty; returns an error code.
     """
 
-    def __init__(self, purgatory: Purgatory, initial_delay: float, remember: Callable[[Group], None]) -> None:
+    def __init__(self, purgatory: Purgatory, initial_delay: float, remember: Callable[[Group], int]) -> None:
         self.purgatory: Purgatory = purgatory
         self.initial_delay: float = initial_delay
         self._remember = remember
@@ -136,15 +136,24 @@ class ClassicRebalance:
         parked = member.syncing = Parked()
         return parked
 
-    def assign(self, group: Group, assignments: dict[str, bytes], now: float) -> None:
-        """Send the leader's assignments, empty ones to members that have none; the group becomes stable."""
+    def assign(self, group: Group, assignments: dict[str, bytes], now: float) -> int:
+        """Send the leader's assignments, empty ones to members that have none; the group becomes stable. If that cannot
+        be written, the members get the error, and the group rebalances.
+        """
         # 4. The assignment of the leader makes the group stable (GroupMetadataManager.setAndPropagateAssignment)
         group.state = GroupState.STABLE
         for member in group.members.values():
             self._assign(group, member, assignments.get(member.member_id, b""))
-        self._remember(group)
+        code = self._remember(group)
+        if code:  # GroupMetadataManager.resetAndPropagateAssignmentWithError
+            for member in group.members.values():
+                self._assign(group, member, b"")
+                self._answer_sync(group, member, sync_error(code), now)
+            self.prepare(group, now)
+            return code
         for member in group.members.values():
             self._answer_sync(group, member, sync_response(group, member), now)
+        return ErrorCode.NONE
 
     def _assign(self, group: Group, member: Member, assignment: bytes) -> None:
         member.assignment = assignment

@@ -111,15 +111,23 @@ class GroupCoordinator:
         consumer.plan(self.partition_counts(), ids=ids, changed=changed)
         group.generation = consumer.epoch
 
-    def remember(self, group: Group) -> None:
-        """Write changes of a group and its members to the log."""
+    def write_problem(self, group_id: str) -> int:
+        """Return the error code for which changes of a group cannot be written now; 0 if they can."""
+        return self._log.write_problem(group_id)
+
+    def remember(self, group: Group) -> int:
+        """Write changes of a group and its members to the log; returns an error code. What cannot be written is written
+        with the next change."""
         if group.members or group.consumer is not None:
             group.empty_since_ms = None
         elif group.empty_since_ms is None:
             group.empty_since_ms = self._time_ms()
         rows = group_rows(group, self._find, self._time_ms())
-        self._log.write(group.group_id, changes(group.written, rows))
-        group.written = rows
+        code = self._log.write(group.group_id, changes(group.written, rows))
+        group.is_unwritten = code != ErrorCode.NONE
+        if not group.is_unwritten:
+            group.written = rows
+        return code
 
     def _commit_rows(self, group: Group, commits: Mapping[TopicPartition, Commit | None]) -> list[Row]:
         return [commit_row(group.group_id, *topic_partition, commit) for topic_partition, commit in commits.items()]

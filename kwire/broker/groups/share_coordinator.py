@@ -19,8 +19,7 @@ from ...values import ErrorCode
 from ..controller.kraft_controller import KRaftController
 from ..controller.metadata_journal import Row
 from ..controller.topic import Topic
-from ..controller.topic_names import SHARES
-from ..internal_topics import InternalTopic, coordinator_of
+from ..internal_topics import InternalTopic
 from ..purgatory import Parked, Purgatory
 from .classic_group import Group
 from .group_coordinator import GroupCoordinator
@@ -180,8 +179,9 @@ class ShareCoordinator:
         return None if share is None else share.partitions.get(topic_partition)
 
     def can_store(self, group_id: str, topic_partition: TopicIdPartition) -> bool:
-        """Return whether the state of a partition can be stored: its partition of the log has a leader."""
-        return coordinator_of(state_key(group_id, topic_partition), self._controller, SHARES) is not None
+        """Return whether the state of a partition can be stored: its partition of the log has a leader, and replicas
+        enough."""
+        return self._log.write_problem(state_key(group_id, topic_partition)) == ErrorCode.NONE
 
     def changed(self, group_id: str, topic_partition: TopicIdPartition, part: SharePartition, size: int) -> None:
         """Store a partition whose records have changed, and try to complete the fetches that wait for them.

@@ -419,7 +419,10 @@ class ServedConnection(asyncio.BufferedProtocol):
         if len(data) <= SMALL and self.transport.get_write_buffer_size() == 0:  # the socket takes it at once, or soon
             if data:
                 self._outgoing.append(data)
-            return
+        else:
+            await self._send_large(data)
+
+    async def _send_large(self, data: bytes) -> None:
         self._flush()
         whole = memoryview(data)
         with self.serving.sending(self, len(data)):

@@ -196,7 +196,7 @@ class ServerState:
             self._woken.set()
 
     def _all_work(self) -> bool:
-        for log_dir in self._log_dirs:  # asked for each request
+        for log_dir in self._log_dirs:  # noqa: SIM110 (asked for each request; `any` takes three times as long)
             if log_dir.is_offline or log_dir.is_stopped:
                 return False
         return True

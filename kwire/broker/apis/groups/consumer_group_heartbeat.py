@@ -9,9 +9,8 @@ from ...groups.classic_group import Group
 from ...groups.consumer_group import ASSIGNORS, Assigned, ConsumerGroup, ConsumerMember, pattern_problem, places_of
 from ...request_context import RequestContext
 from .classic_member_join import new_member_id
-from .group_checks import consumer_group_of, problem_with
+from .group_checks import JOINS, LEAVES_FOR_A_WHILE, consumer_group_of, membership_problem, problem_with
 
-JOINS, LEAVES, LEAVES_FOR_A_WHILE = 0, -1, -2  # special member epochs
 FIRST_WITH_OWN_IDS = 1  # ConsumerGroupHeartbeat: clients generate their member ids (KIP-1082)
 
 
@@ -21,7 +20,8 @@ def consumer_group_heartbeat(
     """Handle ConsumerGroupHeartbeat."""
     # Kafka: GroupMetadataManager.consumerGroupHeartbeat (KIP-848)
     message = request.message
-    if code := problem_with(request, message.group_id) or _problem(request) or _find_denial(request):
+    code = problem_with(request, message.group_id) or _problem(request) or _find_denial(request)
+    if code := code or membership_problem(request):
         return _make_error(code)
     if problem := pattern_problem(message.subscribed_topic_regex):
         return _make_error(ErrorCode.INVALID_REGULAR_EXPRESSION, problem)
@@ -121,6 +121,11 @@ def _heartbeat(
 ) -> messages.ConsumerGroupHeartbeatResponse:
     message = request.message
     groups = request.cluster.groups
+    if code := groups.write_problem(message.group_id):  # a member that has all it can have writes nothing
+        if not _is_settled(consumer, member, message):
+            return _make_error(code)
+        groups.keep_consumer(group, member, request.now)
+        return _answer(request, member)
     before = member.size
     is_new = member.member_id not in consumer.target
     member.classic = None  # this also converts a classic member with the same id
@@ -132,14 +137,25 @@ def _heartbeat(
     epoch = consumer.epoch
     groups.plan(group, consumer, changed=changed)
     consumer.reconcile(member, _read_owned(request), request.now)
-    if epoch != consumer.epoch or member_state != (member.epoch, member.assigned, member.revoking):
-        groups.remember(group)
+    has_changed = epoch != consumer.epoch or member_state != (member.epoch, member.assigned, member.revoking)
+    if (has_changed or group.is_unwritten) and (code := groups.remember(group)):
+        return _make_error(code)
     groups.keep_consumer(group, member, request.now)
     response = _answer(request, member)
     if member.resolved != member.pattern and consumer.resolve(member, groups.partition_counts()):
         groups.plan(group, consumer)
         groups.remember(group)
     return response
+
+
+def _is_settled(
+    consumer: ConsumerGroup, member: ConsumerMember, message: messages.ConsumerGroupHeartbeatRequest
+) -> bool:
+    """Return whether a member is in the epoch of its group, and its heartbeat brings nothing new."""
+    names, pattern, assignor = message.subscribed_topic_names, message.subscribed_topic_regex, message.server_assignor
+    is_same = names is None or tuple(sorted(names)) == member.topics
+    is_same = is_same and pattern in (None, member.pattern) and assignor in (None, member.assignor)
+    return is_same and message.member_epoch == member.epoch == consumer.epoch and not member.revoking
 
 
 def _update(consumer: ConsumerGroup, member: ConsumerMember, message: messages.ConsumerGroupHeartbeatRequest) -> bool:

@@ -22,7 +22,7 @@ def delete_groups(request: RequestContext[messages.DeleteGroupsRequest]) -> mess
 
 def _delete(request: RequestContext[messages.DeleteGroupsRequest], group_id: str) -> int:
     groups = request.cluster.groups
-    if code := problem_with(request, group_id, needs_name=False):
+    if code := problem_with(request, group_id, needs_name=False, writes=True):
         return code
     group = groups.find(group_id)
     if group is None:

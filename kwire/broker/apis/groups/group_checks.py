@@ -17,6 +17,7 @@ from ...groups.streams_group import StreamsGroup
 from ...internal_topics import coordinator_of
 from ...request_context import RequestContext
 
+JOINS, LEAVES, LEAVES_FOR_A_WHILE = 0, -1, -2  # special member epochs (KIP-848)
 CommittedTopic: TypeAlias = Union[
     "messages.OffsetCommitRequest.OffsetCommitRequestTopic",
     "messages.TxnOffsetCommitRequest.TxnOffsetCommitRequestTopic",
@@ -24,7 +25,12 @@ CommittedTopic: TypeAlias = Union[
 
 
 def problem_with(
-    request: RequestContext[object], group_id: str, topic: str = GROUPS, *, needs_name: bool = True
+    request: RequestContext[object],
+    group_id: str,
+    topic: str = GROUPS,
+    *,
+    needs_name: bool = True,
+    writes: bool = False,
 ) -> int:
     """Return the error code if this broker cannot handle a group or transaction request; 0 if it can.
 
@@ -33,13 +39,21 @@ def problem_with(
         group_id: the group or transactional id.
         topic: the internal topic whose partition leaders are the coordinators.
         needs_name: whether to refuse the empty group id, with which old consumers commit.
+        writes: whether the request changes the group in any case, which must be written.
     """
     if needs_name and not group_id:
         return ErrorCode.INVALID_GROUP_ID
     if code := request.error(group=group_id) if topic == GROUPS else request.error(transactional_id=group_id):
         return code
-    is_mine = coordinator_of(group_id, request.cluster.controller, topic) == request.node_id
-    return ErrorCode.NONE if is_mine else ErrorCode.NOT_COORDINATOR
+    if coordinator_of(group_id, request.cluster.controller, topic) != request.node_id:
+        return ErrorCode.NOT_COORDINATOR
+    return request.cluster.groups.write_problem(group_id) if writes else ErrorCode.NONE
+
+
+def membership_problem(request: RequestContext[Any]) -> int:
+    """Return the error code if a heartbeat of a member that joins or leaves cannot be written; 0 if it can."""
+    message = request.message
+    return request.cluster.groups.write_problem(message.group_id) if message.member_epoch <= JOINS else ErrorCode.NONE
 
 
 def member_or_problem(group: Group, member_id: str, instance_id: str | None) -> Member | int:

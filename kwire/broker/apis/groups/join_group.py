@@ -28,7 +28,7 @@ def join_group(request: RequestContext[messages.JoinGroupRequest]) -> JoinAnswer
     # Kafka: GroupMetadataManager.classicGroupJoinToClassicGroup
     message = request.message
     groups = request.cluster.groups
-    code = problem_with(request, message.group_id) or _session_problem(request)
+    code = problem_with(request, message.group_id) or _session_problem(request) or _unwritten_problem(request)
     if code:
         return join_error(code, message.member_id)
     group = groups.find(message.group_id) if message.member_id else groups.find_or_create(message.group_id)
@@ -47,6 +47,15 @@ def join_group(request: RequestContext[messages.JoinGroupRequest]) -> JoinAnswer
     if group.is_unused and not group.generation:
         groups.delete(group)
     return answer
+
+
+def _unwritten_problem(request: RequestContext[messages.JoinGroupRequest]) -> int:
+    """Return the error code if this request is written, and cannot be: it creates a group, or joins one whose broker
+    assigns."""
+    message = request.message
+    group = request.cluster.groups.find(message.group_id)
+    is_written = consumer_group_of(group) is not None if group is not None else not message.member_id
+    return request.cluster.groups.write_problem(message.group_id) if is_written else ErrorCode.NONE
 
 
 def _session_problem(request: RequestContext[messages.JoinGroupRequest]) -> int:

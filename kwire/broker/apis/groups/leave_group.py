@@ -22,6 +22,8 @@ def leave_group(request: RequestContext[messages.LeaveGroupRequest]) -> messages
         return response(error_code=code)
     group = groups.find(message.group_id)
     if group is not None and group.kind == CONSUMER:
+        if code := groups.write_problem(message.group_id):
+            return response(error_code=code)
         return leave_consumer_group(request, group)
     if request.version < FIRST_WITH_MEMBERS:
         code = ErrorCode.UNKNOWN_MEMBER_ID if group is None else _leave(request, group, message.member_id, None)

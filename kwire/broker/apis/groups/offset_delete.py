@@ -16,7 +16,7 @@ def offset_delete(request: RequestContext[messages.OffsetDeleteRequest]) -> mess
     response = messages.OffsetDeleteResponse
     message = request.message
     group = request.cluster.groups.find(message.group_id)
-    code = problem_with(request, message.group_id)
+    code = problem_with(request, message.group_id, writes=True)
     if code or group is None or isinstance(group.consumer, ShareGroup):
         return response(error_code=code or ErrorCode.GROUP_ID_NOT_FOUND)
     if group.members and group.protocol_type != "consumer":

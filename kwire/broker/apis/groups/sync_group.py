@@ -60,7 +60,8 @@ def _complete(request: RequestContext[messages.SyncGroupRequest], group: Group) 
     assignments = {row.member_id: bytes(row.assignment) for row in message.assignments}
     if not groups.held.has_room(sum(map(len, assignments.values()))):
         return sync_error(ErrorCode.GROUP_MAX_SIZE_REACHED)
-    groups.rebalancing.assign(group, assignments, request.now)
+    if code := groups.rebalancing.assign(group, assignments, request.now):
+        return sync_error(code)
     return sync_response(group, group.members[message.member_id])
 
 

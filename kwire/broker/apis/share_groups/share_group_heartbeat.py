@@ -10,7 +10,8 @@ from ...groups.consumer_group import ConsumerMember
 from ...groups.group_types import SHARE, STREAMS
 from ...groups.share_group import ShareGroup
 from ...request_context import RequestContext
-from ..groups.consumer_group_heartbeat import JOINS, LEAVES, group_by_topic
+from ..groups.consumer_group_heartbeat import group_by_topic
+from ..groups.group_checks import JOINS, LEAVES, membership_problem
 from .share_group_checks import share_problem
 
 
@@ -26,7 +27,7 @@ def share_group_heartbeat(
     code = share_problem(request, message.group_id)
     if code in (ErrorCode.NONE, ErrorCode.INVALID_GROUP_ID) and not is_right:
         code = ErrorCode.INVALID_REQUEST
-    code = code or _hidden(request)
+    code = code or _hidden(request) or membership_problem(request)
     if code:
         return messages.ShareGroupHeartbeatResponse(error_code=code)
     group = _group_for(request)
@@ -113,8 +114,9 @@ def _heartbeat(
     cluster.groups.plan(group, share, changed=changed)
     is_new = cluster.shares.prepare(message.group_id, share)
     share.reconcile(member, None, request.now)
-    if is_new or changed or member_state != (share.epoch, member.epoch, member.assigned):
-        cluster.groups.remember(group)
+    has_changed = is_new or changed or member_state != (share.epoch, member.epoch, member.assigned)
+    if (has_changed or group.is_unwritten) and (code := cluster.groups.remember(group)):
+        return messages.ShareGroupHeartbeatResponse(error_code=code)
     cluster.groups.keep_consumer(group, member, request.now)
     return _answer(request, member)
 

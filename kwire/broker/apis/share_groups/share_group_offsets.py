@@ -81,7 +81,7 @@ def _empty_share(
 ) -> ShareGroup | int:
     """Return the share group of a request if it has no members; otherwise an error code."""
     group_id = request.message.group_id
-    if code := share_problem(request, group_id):
+    if code := share_problem(request, group_id) or request.cluster.groups.write_problem(group_id):
         return code
     group = request.cluster.groups.find(group_id)
     if group is None and makes:

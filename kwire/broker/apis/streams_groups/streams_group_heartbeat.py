@@ -24,7 +24,7 @@ from ...groups.streams_topology import (
 )
 from ...purgatory import Parked
 from ...request_context import READ_ONLY
-from ..groups.group_checks import problem_with
+from ..groups.group_checks import membership_problem, problem_with
 from .streams_group_checks import JOINS, Heartbeat, Problem, find_problem, find_unknown_task, is_off, read_owned
 from .streams_group_members import add_member, find_member, leave_streams_group, update_member
 from .streams_group_response import heartbeat_response
@@ -39,7 +39,7 @@ def streams_group_heartbeat(request: Heartbeat) -> messages.StreamsGroupHeartbea
     code = problem_with(request, message.group_id)
     if code in (ErrorCode.NONE, ErrorCode.INVALID_GROUP_ID) and (problem := find_problem(message)):
         return _make_error(*problem)
-    if code := code or _find_denial(request):
+    if code := code or _find_denial(request) or membership_problem(request):
         return _make_error(code)
     group = _group_for(request)
     if isinstance(group, int):
@@ -126,8 +126,9 @@ def _heartbeat(request: Heartbeat, group: Group, streams: StreamsGroup) -> messa
     if request.message.shutdown_application:
         streams.shutdown = member.member_id
     problems = _create_topics(request, configured)
-    if before != (member.stored, streams.stored):
-        request.cluster.groups.remember(group)
+    has_changed = before != (member.stored, streams.stored)
+    if (has_changed or group.is_unwritten) and (code := request.cluster.groups.remember(group)):
+        return _make_error(code)
     is_full = request.message.member_epoch == JOINS or member.assigned != had_tasks
     has_moved = member.endpoint != had_endpoint
     return heartbeat_response(request, streams, member, problems, is_full=is_full, has_moved=has_moved)
