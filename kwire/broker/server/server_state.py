@@ -263,9 +263,8 @@ class ServerState:
         """Close the listener of a broker and all its connections; a connection with a request in progress closes by
         itself."""
         self._servers.pop(node_id).close()
-        current = asyncio.current_task()  # None if the request in progress has not waited yet
-        for client in list(self._clients):
-            is_in_progress = client.waits_since is None and client.task is current
+        for client in list(self._clients):  # a request in progress that has not waited yet has no task
+            is_in_progress = client.waits_since is None and client.task in (None, asyncio.current_task())
             if client.node.node_id == node_id and not is_in_progress:
                 client.end()
 
