@@ -6,4 +6,5 @@ from .functions import kwire_header as kwire_header
 from .functions import records as records
 from .functions import schema_of_kwire as schema_of_kwire
 from .functions import to_kwire as to_kwire
+from .lakes.frame_stream import stream_to_lake as stream_to_lake
 from .registration import register as register

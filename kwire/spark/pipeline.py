@@ -18,21 +18,19 @@ from pyspark.sql.types import TimestampType
 
 from ..arrow.read_options import BadOption, Options
 from ..arrow.rows.row_faults import HARMLESS, INCOMPLETE, NOT_CORRUPT
-from ..arrow.rows.row_schema import COMMENTS
-from ..capture.files import local_path
 from ..cluster import ROWS
 from ..cluster.cluster_identity import MixedClusters, files_of_ids
 from ..cluster.source_counts import SEPARATOR
 from ..errors import KwireError, without_password
 from . import cluster
 from .captures import plan_reading
-from .lakes.lake import PARQUET, Lake, Run
+from .lakes.frame_table import FRAMES, add_date, dated_frames
+from .lakes.lake import OTHER_FOLDER, PARQUET, Lake, Run, local_folder
 from .lakes.lake_files import LakeFile, identify_files
-from .lakes.table_writers import CLUSTER, DATE, TableWriter, open_tables
+from .lakes.table_writers import TableWriter, open_tables
 from .session import JobFailed
 from .task_inputs import find_files_on_server
 
-FRAMES = "frames"
 DONE = "nothing was written; --overwrite replaces the tables"
 PLOTS = "plots"
 NOTHING = "no message in these captures tells of a cluster: its history is empty"
@@ -145,11 +143,15 @@ def run(
     drawings = _drawings(local_folder(out), out) if plots else None
     files = find_files_on_server(spark, paths, Options.parse(given))
     _check_names([file.path for file in files], clusters)
-    lake = Lake(str(local_folder(out) or out))
+    lake = Lake(out)
     if lake.is_foreign and not overwrite:
         raise OutputExists(out)
+    if lake.streams:
+        raise BadOption(
+            "out", out, "a stream writes this lake, and knows alone what it has read", "name another folder"
+        )
     if others := lake.formats - {table_format}:
-        raise BadOption("format", table_format, f"the tables in {out} are {min(others)}", "name another folder")
+        raise BadOption("format", table_format, f"the tables in {out} are {min(others)}", OTHER_FOLDER)
     try:
         lake.recover()
         sources = identify_files(spark, files)
@@ -222,11 +224,7 @@ def _drawings(folder: Path | None, out: str) -> str:
 
 def _frames(frames: DataFrame, named: Any, tables: TableWriter) -> Counts:
     """Write the frames by date and cluster, and count what was written."""
-    for name, comment in COMMENTS.items():
-        frames = frames.withMetadata(name, {"comment": comment}) if name in frames.columns else frames
-    where = cluster.name_of(named) if "path" in frames.columns else sql.lit(None).cast("string")
-    when = "timestamp" if "timestamp" in frames.columns else None
-    dated = _add_date(frames.withColumn(CLUSTER, where), when)
+    dated = dated_frames(frames, named)
     tables.write(FRAMES, dated)
     code = sql.col("_error.code") if "_error" in frames.columns else sql.lit(None).cast("string")
     length = sql.col("length") if "length" in frames.columns else sql.lit(0)
@@ -247,13 +245,8 @@ def _history(history: cluster.History, tables: TableWriter) -> dict[str, int]:
     for name in ROWS:
         table = getattr(history, name).coalesce(1)
         when = next((field.name for field in table.schema if isinstance(field.dataType, TimestampType)), None)
-        tables.write(name, _add_date(table, when), is_empty=not counts.get(name))
+        tables.write(name, add_date(table, when), is_empty=not counts.get(name))
     return {name: counts.get(name, 0) for name in ROWS}
-
-
-def _add_date(table: DataFrame, when: str | None) -> DataFrame:
-    """Add the date of a column."""
-    return table.withColumn(DATE, sql.lit(None).cast("date") if when is None else sql.to_date(when))
 
 
 def _notices(history: cluster.History, clusters: str | None) -> list[str]:
@@ -283,18 +276,3 @@ def _check_names(files: Sequence[str], clusters: str | None) -> None:
 def _refuse_unnamed(files: Sequence[str], clusters: str) -> None:
     if files:
         raise UnnamedFiles(clusters, tuple(sorted(set(files))))
-
-
-def local_folder(out: str) -> Path | None:
-    """Return the local folder of a path or URI; None for another file system.
-
-    Raises:
-        BadOption: a `file:` URI has no absolute path; Spark would interpret it differently.
-
-    >>> local_folder("lake"), local_folder("file:///data/lake"), local_folder("s3a://lake/kafka")
-    (PosixPath('lake'), PosixPath('/data/lake'), None)
-    """
-    rest = re.sub("^file:(//(localhost)?(?=/))?", "", out, flags=re.IGNORECASE)
-    if rest != out and (not rest.startswith("/") or rest.startswith("//")):
-        raise BadOption("out", out, "a file: URI has an absolute path", "write file:///data/lake")
-    return local_path(rest)

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from tests.conftest import ROOT
-from tests.package.source_files import FILES, PACKAGE, nodes_of
+from tests.package.source_files import FILES, nodes_of
 
 # word -> what to write instead
 GONE = {

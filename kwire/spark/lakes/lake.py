@@ -13,29 +13,44 @@ Therefore, after a killed job and another run, a lake is the same as after one r
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping, Sequence
 from hashlib import sha256
+from pathlib import Path
 from secrets import token_hex
 from typing import Any, NamedTuple
 
 from pyarrow.fs import FileSelector, FileType
 
-from ...capture.files import find_store
+from ...arrow.read_options import BadOption
+from ...capture.files import find_store, local_path
 from ...errors import KwireError, without_password
 from ..session import JobFailed
 from .lake_files import LakeFile
 
 MANIFEST, STAGING, DECISION, SUCCESS = "_manifest", "_staging", "decision.json", "_SUCCESS"
 BEGUN = "begun.json"
+MANIFEST_KEYS = ("format", "files", "stream")  # what a lake remembers of a run
 PARQUET = "parquet"
+OTHER_FOLDER = "name another folder"
 
 
 class Run(NamedTuple):
-    """A run: its name, its files, and whether it replaces all other runs."""
+    """What is written to a lake at once.
+
+    Attributes:
+        name: the name of the run.
+        files: the files whose frames it writes; none in a batch of a stream, whose checkpoint knows them.
+        overwrite: whether it replaces all other runs.
+        stream: the name of the stream that it is a batch of; empty for none.
+        batch: the number of the batch in its stream.
+    """
 
     name: str
     files: tuple[LakeFile, ...]
     overwrite: bool
+    stream: str = ""
+    batch: int = 0
 
 
 class GrownFiles(KwireError):
@@ -60,7 +75,7 @@ class Lake:
     """
 
     def __init__(self, out: str) -> None:
-        self.out: str = out.rstrip("/")
+        self.out: str = str(local_folder(out) or out).rstrip("/")
         self._store, self._root = find_store(self.out)
 
     @property
@@ -68,6 +83,16 @@ class Lake:
         """Whether the folder contains files that were not written by a run."""
         names = {name for name, _ in self._within("")}
         return bool(names) and not names & {MANIFEST, STAGING}
+
+    @property
+    def streams(self) -> set[str]:
+        """The names of the streams that write it."""
+        return {run["stream"] for run in self._runs() if run.get("stream")}
+
+    @property
+    def has_files(self) -> bool:
+        """Whether it has files that no stream has read."""
+        return bool(self.done())
 
     @property
     def formats(self) -> set[str]:
@@ -112,13 +137,13 @@ class Lake:
         tables = [name for name, is_folder in self._within(staged) if is_folder]
         if not tables:
             raise JobFailed(f"what was written to {self.out} is not seen from here; name the folder by its URI")
-        decision = {"run": run.name, "overwrite": run.overwrite, "tables": tables, "files": rows_of(run.files)}
+        decision = {"run": run.name, "overwrite": run.overwrite, "tables": tables, **_manifest_of(run, PARQUET)}
         self._write(f"{staged}/{DECISION}", json.dumps(decision).encode())
         self._carry_out(staged, decision)
 
     def begin(self, run: Run, table_format: str) -> None:
         """Note a run whose tables commit by themselves."""
-        begun = {"format": table_format, "overwrite": run.overwrite, "files": rows_of(run.files)}
+        begun = {"overwrite": run.overwrite, **_manifest_of(run, table_format)}
         self._write(f"{STAGING}/{run.name}/{BEGUN}", json.dumps(begun).encode())
 
     def begun(self) -> list[Run]:
@@ -132,9 +157,18 @@ class Lake:
         if run.overwrite:
             for name, _ in self._within(MANIFEST):
                 self._delete(f"{MANIFEST}/{name}")
-        manifest = {"format": table_format, "files": rows_of(run.files)}
-        self._write(f"{MANIFEST}/{run.name}.json", json.dumps(manifest).encode())
+        self._note_run(run.name, _manifest_of(run, table_format))
         self._delete(f"{STAGING}/{run.name}")
+
+    def has(self, run: Run) -> bool:
+        """Whether a run has been written."""
+        return bool(self._read(f"{MANIFEST}/{run.name}.json"))
+
+    def forget_before(self, run: Run) -> None:
+        """Forget the earlier batches of a stream, which Spark does not write again."""
+        for name, _ in self._within(MANIFEST):
+            if name.startswith(f"{run.stream}-") and name != f"{run.name}.json":
+                self._delete(f"{MANIFEST}/{name}")
 
     def forget(self, run: Run) -> None:
         """Forget a run that has begun, because another one replaces all runs."""
@@ -160,8 +194,12 @@ class Lake:
         for table in tables:
             self._move(f"{staged}/{table}", f"{table}/run={run}")
             self._write(f"{table}/{SUCCESS}", b"")
-        self._write(f"{MANIFEST}/{run}.json", json.dumps({"files": decision["files"]}).encode())
+        self._note_run(run, {name: decision[name] for name in MANIFEST_KEYS if name in decision})
         self._delete(staged)
+
+    def _note_run(self, name: str, manifest: Mapping[str, Any]) -> None:
+        """Note that a run has been written."""
+        self._write(f"{MANIFEST}/{name}.json", json.dumps(manifest).encode())
 
     def _within(self, folder: str) -> list[tuple[str, bool]]:
         """List the names in a folder, and whether they are folders."""
@@ -213,6 +251,11 @@ def _key_of(source: LakeFile) -> tuple[str, str]:
     return without_password(source.path), source.head
 
 
+def _manifest_of(run: Run, table_format: str) -> dict[str, Any]:
+    """Return what a lake remembers of a run."""
+    return {"format": table_format, "files": rows_of(run.files), "stream": run.stream}
+
+
 def files_of(run: Mapping[str, Any]) -> list[LakeFile]:
     """Return the files of a run."""
     return [LakeFile(**row) for row in run["files"]]
@@ -221,3 +264,18 @@ def files_of(run: Mapping[str, Any]) -> list[LakeFile]:
 def rows_of(sources: Sequence[LakeFile]) -> list[dict[str, Any]]:
     """Return files as values of JSON, without passwords in their paths."""
     return [source._replace(path=without_password(source.path))._asdict() for source in sources]
+
+
+def local_folder(out: str) -> Path | None:
+    """Return the local folder of a path or URI; None for another file system.
+
+    Raises:
+        BadOption: a `file:` URI has no absolute path; Spark would interpret it differently.
+
+    >>> local_folder("lake"), local_folder("file:///data/lake"), local_folder("s3a://lake/kafka")
+    (PosixPath('lake'), PosixPath('/data/lake'), None)
+    """
+    rest = re.sub("^file:(//(localhost)?(?=/))?", "", out, flags=re.IGNORECASE)
+    if rest != out and (not rest.startswith("/") or rest.startswith("//")):
+        raise BadOption("out", out, "a file: URI has an absolute path", "write file:///data/lake")
+    return local_path(rest)

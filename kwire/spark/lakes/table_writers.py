@@ -72,7 +72,7 @@ def open_tables(spark: Any, lake: Lake, run: Run, table_format: str) -> Iterator
 
 
 class DeltaTables(TableWriter):
-    """Tables of Delta Lake, which skip a transaction that they have: its application is the run.
+    """Tables of Delta Lake, which skip a transaction that they have: its application is the run, or the stream.
 
     Args:
         spark, out, run: the session; the folder of the lake or its URI; the run.
@@ -87,7 +87,8 @@ class DeltaTables(TableWriter):
         writer = rows.withColumn(RUN, sql.lit(run.name)).write.format(DELTA).partitionBy(DATE, CLUSTER)
         writer = writer.mode("overwrite" if run.overwrite else "append")
         writer = writer.option("overwriteSchema" if run.overwrite else "mergeSchema", True)
-        writer.option("txnAppId", run.name).option("txnVersion", 1).save(f"{self._out}/{name}")
+        application, version = (run.stream, run.batch) if run.stream else (run.name, 1)
+        writer.option("txnAppId", application).option("txnVersion", version).save(f"{self._out}/{name}")
 
     def read(self, name: str, schema: Any) -> DataFrame:
         """See `TableWriter.read`."""
