@@ -73,6 +73,8 @@ def best_answered(data: bytes, requests: Sequence[Header]) -> Header:
     There may be several after a lost response. The first request whose response decodes without faults is chosen; else
     the first whose response decodes at all; else the oldest.
     """
+    if len(requests) == 1:
+        return requests[0]
     faulty_match = None
     for request in requests:
         read = decode_as_response(data, request)

@@ -177,7 +177,7 @@ class Connection(KafkaConnectionState):
             return Header(False, self.answers, INT32(data, 4)[0], time)
         if not candidates:
             return self._neither(data, False, time, "unpaired")
-        request = candidates[0] if len(candidates) == 1 else best_answered(data, candidates)
+        request = best_answered(data, candidates)
         is_doubtful = self._doubt is not None and self._doubt.covers(request, self.in_flight)
         if is_doubtful and is_whole(data) and contradicts(data, request):
             return self._neither(data, False, time, "unpaired")
@@ -188,11 +188,12 @@ class Connection(KafkaConnectionState):
         first = INT32(data, 4)[0]
         if self._ids is None:
             self._index()
-        if not self.authenticating and self.answers is None and (header := self._plain(data, first, time)) is not None:
+        is_usual = not self.authenticating and self.answers is None and self._doubt is None
+        if is_usual and (header := self._receive_plain(data, first, time)) is not None:
             return header
         request = self.read_request(data, time)
         candidates = self._find(first)
-        awaited = candidates[0] if candidates else None
+        awaited = best_answered(data, candidates) if candidates else None
         if self.answers is not None:
             return self._either(data, time, request, awaited)
         if request is None:
@@ -221,14 +222,16 @@ class Connection(KafkaConnectionState):
             return self._settle(next_one, data, time)
         return assumed or self._accept(data, request)  # type: ignore[arg-type]
 
-    def _plain(self, data: bytes, first: int, time: Any) -> Header | None:
+    def _receive_plain(self, data: bytes, first: int, time: Any) -> Header | None:
         """Process a request like an earlier one, or the response to the oldest request.
 
         Return None if the frame is not certainly one of them.
         """
         waiting = self.in_flight
         if waiting and (request := waiting[0]).correlation_id == first:
-            if self.apis.get(first) is not None or not request.call.is_plain:  # type: ignore[union-attr]
+            is_sole = len(waiting) == 1 or waiting[1].correlation_id != first
+            is_api = self.apis.get(first) is not None  # the number may be the api key and version of a request, too
+            if is_api or not is_sole or not request.call.is_plain:  # type: ignore[union-attr]
                 return None
             waiting.popleft()
             return request.answer(time)

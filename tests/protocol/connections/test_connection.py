@@ -150,11 +150,24 @@ def test_missing_bytes_excuse_responses() -> None:
     assert connection.unexpected(7).code == "REQUEST_NOT_CAPTURED"
 
 
-def test_of_equal_correlation_ids_the_response_decides() -> None:
-    frames = [(request(0), True), (request(0, M.ListGroupsRequest(), 0), True)]
-    answered = fed(*frames, (answer(0, M.ListGroupsResponse(), 0), False))[-1]
+@pytest.mark.parametrize("number", [0, 900])
+@pytest.mark.parametrize("knows_direction", [True, False])
+def test_of_equal_correlation_ids_the_response_decides(knows_direction: bool, number: int) -> None:
+    to_broker, to_client = (True, False) if knows_direction else (None, None)
+    frames = [(request(number), to_broker), (request(number, M.ListGroupsRequest(), 0), to_broker)]
+    answered = fed(*frames, (answer(number, M.ListGroupsResponse(), 0), to_client))[-1]
     assert answered.api_key == 16
-    assert fed(*frames, (answer(0), False))[-1].api_key == 3
+    assert fed(*frames, (answer(number), to_client))[-1].api_key == 3
+
+
+def test_a_response_of_unknown_direction_ends_doubt() -> None:
+    connection = kwire.Connection(apis=APIS)
+    connection.receive(request(900), None)
+    connection.receive(b"", None, None, Gap(9))
+    assert connection.receive(answer(900), None).api_key == 3
+    connection.receive(request(901), None)
+    assert connection.receive(answer(901), None).api_key == 3
+    assert not connection.is_in_doubt
 
 
 def problem_with(
