@@ -90,7 +90,7 @@ class FetchSessions:
 
     def __init__(self, rng: Random, limit: int = 1000) -> None:
         self._rng = rng
-        self._most = limit  # max.incremental.fetch.session.cache.slots
+        self._limit = limit  # max.incremental.fetch.session.cache.slots
         self._sessions: OrderedDict[tuple[int, int], FetchSession] = OrderedDict()
 
     def session_for(self, node_id: int, request: messages.FetchRequest) -> FetchSession | int | None:
@@ -131,11 +131,12 @@ class FetchSessions:
         return self._sessions.pop((node_id, session_id), None) is not None
 
     def _create(self, node_id: int, request: messages.FetchRequest) -> FetchSession | None:
+        """Begin a session; return None, for a response without one, if it has no partitions or its id is in use."""
         session = FetchSession(self._rng.randrange(1, _HIGHEST))
         session.update(request)
         if not session.parts or (node_id, session.session_id) in self._sessions:
             return None
         self._sessions[node_id, session.session_id] = session
-        if len(self._sessions) > self._most:
+        if len(self._sessions) > self._limit:
             self._sessions.popitem(last=False)
         return session

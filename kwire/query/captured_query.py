@@ -33,6 +33,7 @@ if ENGINE == "native":
     from ..codecs.native import BodyFacts
 
 NUMBER, TIME, SIZE, LATENCY, REQUEST_FRAME, ENDS, CONNECTION, CORRELATION_ID, BODY = range(9)
+MOST_MARKS = 200  # the engine notes a field in a byte (FIRST_VALUE in body_facts.pxi)
 Item = tuple[Any, ...]
 Row = Callable[[Any], str | None]
 _SLOTS = {
@@ -298,7 +299,9 @@ class BodyReader:
         self._guard = make_body_facts(codec, METADATA_LOG) if sealed and codec.name in MESSAGES else None
         self._item: Item | None = None
         self._values: list[Any] = []
-        self._sites: list[FieldSite] = []
+        self._columns: list[list[tuple[int, bool, Plain | None]]] = []  # per path: index, whether it is spread, writer
+        self._count = 0  # of the fields that the engine reads
+        self._texts = 0  # the index from which on the engine writes structs as JSON
         self._is_plain = is_plain
         self._facts: BodyFacts | None = None
         self._is_prepared = False  # the facts are made with the first body: most kinds of frames need none
@@ -307,20 +310,23 @@ class BodyReader:
         """Return the index of a path in what `read` returns."""
         return self.paths.index(path)
 
-    def _make_facts(self) -> BodyFacts | None:
-        """Return the native reader of the fields; None if bodies must be decoded."""
+    def _prepare(self) -> BodyFacts | None:
+        """Return the native reader of the fields, and note how its values are joined.
+
+        Return None if bodies must be decoded.
+        """
         table = table_of(self.codec)
-        self._sites = [site for path in self.paths for site in path.sites(self.codec)]
-        if table is None or any(site.has_index for site in self._sites):
+        sites = [site for path in self.paths for site in path.sites(self.codec)]
+        if table is None or any(site.has_index for site in sites):
             return None
         structs = dict.fromkeys(
-            site.field for site in self._sites if self._is_plain and content_of(site.field.subcon).struct is not None
+            site.field for site in sites if self._is_plain and content_of(site.field.subcon).struct is not None
         )
-        fields = dict.fromkeys(site.field for site in self._sites if site.field not in structs)
-        self._texts = len(fields)  # from this index on, the engine writes structs as JSON
+        fields = dict.fromkeys(site.field for site in sites if site.field not in structs)
+        self._texts = len(fields)
         fields |= structs
         marks: dict[Any, str | int] = {field: index for index, field in enumerate(fields)}
-        if len(marks) > 200:
+        if len(marks) > MOST_MARKS:
             return None
         self._columns = [
             [
@@ -334,7 +340,7 @@ class BodyReader:
         self._count = len(marks)
         try:
             return BodyFacts(table, marks)
-        except ValueError:
+        except ValueError:  # a field has a type that the engine does not read
             return None
 
     def _is_spread(self, path: FieldPath, site: FieldSite) -> bool:
@@ -354,7 +360,7 @@ class BodyReader:
         if self._is_secret or (self._guard is not None and self._guard.of(body) is None):
             raise NeedsDecoding
         if not self._is_prepared:
-            self._facts, self._is_prepared = self._make_facts(), True
+            self._facts, self._is_prepared = self._prepare(), True
         if self._facts is None:
             message = decode_clean(self.codec, body)
             if message is None:

@@ -172,10 +172,11 @@ def _inside(result: Request | Response, summary: MessageSummary) -> str:
 
 
 def _undecodable(result: Undecodable) -> tuple[str, list[str]]:
+    """Return the start and the words of the line of a frame that was not decoded."""
     correlation = getattr(result.header, "correlation_id", None)
     number = "" if correlation is None else f"#{correlation}"
     if result.is_failure:
-        return f"?  {number}".rstrip() + " " * (not number), [f"!undecodable: {result.error}"]
+        return f"?  {number}" if number else "? ", [f"!undecodable: {result.error}"]
     arrow = ARROWS.get(result.frame.source.direction or "", "  ")
     name = f"{result.codec.spec.api_name}:{result.codec.version}" if result.codec else ""
     client = "" if isinstance(result.error, CutShort | UnexpectedResponse) else result.frame.source.client or ""

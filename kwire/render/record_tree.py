@@ -45,21 +45,21 @@ class RecordTree:
         for name, text in disk_fields(entry):
             yield self._line(name, text, 1)
         for fault in entry.faults:
-            yield "  " + self.style.paint("warning", escape(f"! {type(fault).__name__}: {fault}"))
+            yield self._fault_line(fault, 1)
 
     def _batch(self, batch: LogBatch) -> Iterator[str]:
         header = batch.header
-        of = f" of {batch.topic}" if batch.topic else ""
-        yield self.style.paint(
-            "title", f"batch {header.index}{of}, at {header.position}, {count_text(len(header.data), 'byte')}"
-        )
+        of_topic = f" of {batch.topic}" if batch.topic else ""
+        size = count_text(len(header.data), "byte")
+        yield self.style.paint("title", f"batch {header.index}{of_topic}, at {header.position}, {size}")
         for name in HEADER.values():
             value = getattr(header, name)
             if value is not None:
                 time = f" ({time_text(value)})" if name in _TIMES and value >= 0 else ""
-                yield self._line(name, f"{value_text(value) if not isinstance(value, str) else value}{time}", 1)
+                text = value if isinstance(value, str) else value_text(value)
+                yield self._line(name, f"{text}{time}", 1)
         for fault in batch.faults:
-            yield "  " + self.style.paint("warning", escape(f"! {type(fault).__name__}: {fault}"))
+            yield self._fault_line(fault, 1)
 
     def _record(self, entry: LogRecord) -> Iterator[str]:
         record, message = entry.record, entry.message
@@ -74,7 +74,7 @@ class RecordTree:
         for name, data in record.headers:
             yield self._line(f"header {value_text(name)}", escape_line(bytes_text(data, WIDTH)), 2)
         if entry.fault is not None:
-            yield "    " + self.style.paint("warning", escape(f"! {type(entry.fault).__name__}: {entry.fault}"))
+            yield self._fault_line(entry.fault, 2)
 
     def _part(self, name: str, data: bytes | None, embedded: Embedded | None) -> Iterator[str]:
         codec = None if embedded is None else embedded_codec(embedded)
@@ -96,6 +96,9 @@ class RecordTree:
         for line in error_lines(entry.error, self.style):
             yield f"{indent}  {line}"
         yield f"{indent}  {value_text(entry.data)}"
+
+    def _fault_line(self, fault: Exception, depth: int) -> str:
+        return "  " * depth + self.style.paint("warning", escape(f"! {type(fault).__name__}: {fault}"))
 
     def _line(self, name: str, text: str, depth: int) -> str:
         return f"{'  ' * depth}{self.style.paint('name', f'{name}:')} {self.style.paint('value', text)}"

@@ -41,7 +41,7 @@ class Latencies:
     """All exact latencies by user, in 8 bytes each; and the slowest requests.
 
     Args:
-        most: how many of the slowest requests to keep.
+        limit: how many of the slowest requests to keep.
         long_polls: rank requests by their whole latency, not by what is beyond the wait that they asked for.
 
     Attributes:

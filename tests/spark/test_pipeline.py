@@ -17,6 +17,7 @@ from kwire import arrow
 from kwire.arrow.read_options import BadOption
 from kwire.cluster import ROWS
 from kwire.cluster.cluster_identity import MixedClusters
+from kwire.spark.lakes.lake import local_folder
 from kwire.spark.package_zip import write_zip
 from kwire.spark.pipeline import OutputExists, UnnamedFiles
 from kwire.spark.session import JobFailed
@@ -160,4 +161,4 @@ def test_an_uri_of_a_local_folder_is_that_folder(spark: Any, job: Any, tmp_path:
     for uri in ("file://lake5", "file:lake", "file://host/lake"):
         with pytest.raises(BadOption, match="write file:///data/lake"):
             job.run(spark, [str(PCAP)], uri)
-    assert job.local_folder("file://localhost/data") == Path("/data")
+    assert local_folder("file://localhost/data") == Path("/data")

@@ -232,7 +232,7 @@ class Region(NamedTuple):
 
 
 def windows_of(regions: Iterable[Region], sizes: dict[str, int]) -> Windows:
-    """Return the windows of the connections in the first region of a capture.
+    """Return the windows, in all captures, of the connections that the first region of their capture contains.
 
     A capture is not cut if packets of its files overlap in time, or if the time goes back within a file.
 
@@ -244,34 +244,25 @@ def windows_of(regions: Iterable[Region], sizes: dict[str, int]) -> Windows:
     for capture, some in groupby(sorted(regions), lambda region: region.capture):
         files = {path: list(regions_of_file) for path, regions_of_file in groupby(some, lambda region: region.path)}
         times = {
-            path: (min(r.first for r in regions_of_file), max(r.last for r in regions_of_file))
-            for path, regions_of_file in files.items()
+            path: (min(region.first for region in regions), max(region.last for region in regions))
+            for path, regions in files.items()
         }
         paths = sorted(files, key=lambda path: times[path])
-        if any(times[regions_of_file][1] > times[other][0] for regions_of_file, other in pairwise(paths)):
+        if any(times[path][1] > times[following][0] for path, following in pairwise(paths)):
             continue
-        if any(
-            other.first < regions_of_file.first
-            for one_file in files.values()
-            for regions_of_file, other in pairwise(one_file)
-        ):
+        pairs = (pair for regions in files.values() for pair in pairwise(regions))
+        if any(following.first < region.first for region, following in pairs):
             continue
         bases |= zip(paths, accumulate([0, *(sizes[path] for path in paths)]), strict=False)
         ordered = [region for path in paths for region in files[path]]
-        firsts = (
-            {regions_of_file.connection: regions_of_file for regions_of_file in ordered[0].found}
-            if ordered and not ordered[0].start
-            else {}
-        )
+        at_start = () if ordered[0].start else ordered[0].found
+        firsts = {boundary.connection: boundary for boundary in at_start}
         others: dict[bytes, list[FoundBoundary]] = {key: [] for key in firsts}
-        for regions_of_file in (
-            regions_of_file for region in ordered[1:] if region.start for regions_of_file in region.found
-        ):
-            if regions_of_file.connection in firsts:
-                base = bases[regions_of_file.path]
-                others[regions_of_file.connection].append(
-                    regions_of_file._replace(begin=base + regions_of_file.begin, place=base + regions_of_file.place)
-                )
+        for boundary in (boundary for region in ordered[1:] if region.start for boundary in region.found):
+            if boundary.connection in firsts:
+                base = bases[boundary.path]
+                moved = boundary._replace(begin=base + boundary.begin, place=base + boundary.place)
+                others[boundary.connection].append(moved)
         chains = ((key, list(_chain(firsts[key], places))) for key, places in others.items())
         cuts |= {(capture, key): chain for key, chain in chains if chain}
     return Windows(bases, cuts, max((bases[path] + sizes[path] for path in bases), default=0))

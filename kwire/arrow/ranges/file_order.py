@@ -207,14 +207,16 @@ def order_pieces(first: UnorderedPiece, others: Sequence[UnorderedPiece], gramma
     by_name = sorted(others, key=lambda piece: piece.number)
     by_change = sorted(others, key=lambda piece: (piece.changed, piece.number))
     named = [by_name, by_change, *(_sort_pieces(first, start, times, grammar) for start in (by_name, by_change))]
-    best = min(named, key=lambda order: _breaks(first, order, times, grammar))
+    best = min(named, key=lambda order: _count_faults(first, order, times, grammar))
     return [first.number, *(piece.number for piece in best)]
 
 
-def _breaks(
+def _count_faults(
     first: UnorderedPiece, order: Sequence[UnorderedPiece], times: dict[int, int | None], grammar: Grammar
 ) -> int:
-    """Count the positions at which a piece continues neither the previous record nor an earlier one."""
+    """Count the signs that an order is wrong: pieces that continue no record, odd records, an unfinished last record,
+    and times that go back.
+    """
     count, end = 0, grammar.end(first.head, grammar.start)
     for piece in order:
         following = grammar.after(end, piece)

@@ -208,14 +208,14 @@ class KRaftController:
 
     def _create(self, topic: Topic, assignment: Mapping[int, Sequence[int]]) -> Topic:
         self.topics[topic.name] = self.by_id[topic.topic_id] = topic
-        self.note(topic_records(topic, self._add(topic, assignment)))
+        self.note(topic_records(topic, self._add_partitions(topic, assignment)))
         return topic
 
     def grow(self, name: str, assignment: Mapping[int, Sequence[int]]) -> None:
         """Add partitions to a topic; raises UnknownTopicOrPartition and the errors of `create`."""
         topic = self.known(name)
         self.check_more(topic, assignment)
-        self.note(partition_records(topic, self._add(topic, assignment)))
+        self.note(partition_records(topic, self._add_partitions(topic, assignment)))
 
     def configure(self, topic: Topic, configs: Mapping[str, str]) -> None:
         """Replace the configs of a topic by validated configs."""
@@ -354,15 +354,15 @@ class KRaftController:
         ):
             raise PolicyViolation("too_many_partitions", most=self.settings.most_partitions)
 
-    def _add(self, topic: Topic, assignment: Mapping[int, Sequence[int]]) -> list[Partition]:
-        made = []
+    def _add_partitions(self, topic: Topic, assignment: Mapping[int, Sequence[int]]) -> list[Partition]:
+        added = []
         for index, ids in sorted(assignment.items()):
             replicas = {node_id: self.replica(self.nodes[node_id], topic.name, index) for node_id in ids}
-            made.append(Partition(topic.name, index, replicas, isr=list(ids)))
-        for partition in made:
+            added.append(Partition(topic.name, index, replicas, isr=list(ids)))
+        for partition in added:  # after all logs are open, for a directory may fail meanwhile
             partition.elect_leader()
-        topic.partitions += made
-        return made
+        topic.partitions += added
+        return added
 
     def replica(self, node: Node, topic: str, index: int, log_dir: LogDir | None = None) -> Replica:
         """Open a replica in a directory; a new one is by default placed in the directory with fewest partitions."""

@@ -91,9 +91,10 @@ class ReplicaLog:
     def __init__(self, store: Store, limits: SegmentLimits = NO_LIMITS) -> None:
         self.store = store
         self.limits = limits
-        self._read()
+        self._load()
 
-    def _read(self) -> None:
+    def _load(self) -> None:
+        """Reset the state, and read it from the store again."""
         self.entries: list[LogEntry] = []
         self.producers: ProducerStateManager = ProducerStateManager()
         self.start: int = 0
@@ -111,10 +112,11 @@ class ReplicaLog:
         for item in valid_prefix(self.store.batches(), self.store.last_segment()):
             if isinstance(item, LogDamage):
                 self.damage = item.reason
-                return
-            self._look(item.batch.base_offset or 0, item.batch.partition_leader_epoch, item.segment_start)
+                return  # nothing is known of the segments behind it
+            base = item.batch.base_offset or 0
+            self._look(base, item.batch.partition_leader_epoch, item.segment_start)
             if item.segment_start is not None or not self.segments:
-                self._begin_segment(item.batch.base_offset or 0)
+                self._begin_segment(base)
             self._note(item.batch, item.place)
         last = self.store.last_segment()
         if last > self.end:  # the last segment is empty: all earlier ones have expired
@@ -253,7 +255,7 @@ class ReplicaLog:
     def truncate(self, count: int) -> None:
         """Keep only the first `count` batches, and remove damaged bytes. Raises OSError if the disk fails."""
         self.store.truncate(self.entries[count - 1].place if count else None)
-        self._read()
+        self._load()
 
     def epoch_at(self, offset: int) -> int:
         """Return the leader epoch at an offset; at the end of the log, the epoch of the last batch; -1 if the log is

@@ -32,8 +32,8 @@ def find_tls_keys(data: bytes) -> bool:
         return False
     at = 0
     while at + 16 <= len(data):
-        block, size = unpack_from(order + "II", data, at)
-        if block == SECRETS and unpack_from(order + "I", data, at + 8)[0] == TLS_KEY_LOG:
+        kind, size = unpack_from(order + "II", data, at)
+        if kind == SECRETS and unpack_from(order + "I", data, at + 8)[0] == TLS_KEY_LOG:
             return True
         if size < 12 or size % 4:
             return False

@@ -74,7 +74,7 @@ def run(options: argparse.Namespace) -> int:
         raise MissingExtra("kwire pipeline", (error.name or "pyspark").partition(".")[0], "spark") from None
     if options.plots:
         need_matplotlib()
-    settings = {**format_settings(options.format, str(pipeline.local_folder(options.out) or options.out)), **settings}
+    settings = {**format_settings(options.format, options.out), **settings}
     with session.session(options.master, settings) as spark:
         counts = pipeline.run(
             spark,

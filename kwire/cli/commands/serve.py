@@ -220,19 +220,19 @@ def run(options: argparse.Namespace) -> int:
     if options.hostile:
         return _serve_hostile(options, nodes)
     settings = settings_for(options)
-    assignor_for(settings.replica_assignor)
+    assignor_for(settings.replica_assignor)  # refuses an unknown one before a directory is locked
     failures = failures_in(options.fail_log_dir, nodes)
     tls = tls_context(options.tls_cert, options.tls_key, options.tls_client_ca) if options.tls_cert else None
     log_dirs = [log_dir for node in nodes for log_dir in node.log_dirs]
     with locked(log_dirs), closing(OperatorLines(_quiet if options.quiet else remark)) as notes:
         cluster = _recover(nodes, settings, Random(options.seed))
         control = Control.of(cluster, notes, options.control is not None, tls)
-        made = control.serving
+        serving = control.serving
         _keep_freed_memory()
         try:
             asyncio.run(_serve(control, failures, options))
         finally:
-            remark(f"{count_text(made.requests, 'request')} of {count_text(made.connections, 'connection')}")
+            remark(f"{count_text(serving.requests, 'request')} of {count_text(serving.connections, 'connection')}")
     return 0
 
 

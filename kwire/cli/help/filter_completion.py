@@ -146,8 +146,8 @@ class FilterWords:
         except KwireError:
             return {}
         fields = [(spec, member) for spec in self._specs() for member in path.fields(spec)]
-        kinds = {kind_of(spec.name, member.owner, member.json_name) for spec, member in fields} - {None}
-        words = {str(value): "" for kind in kinds for value in kind or ()}
+        kinds = {kind_of(spec.name, member.owner, member.json_name) for spec, member in fields}
+        words = {str(value): "" for kind in kinds if kind is not None for value in kind}
         if any(kind_name(member) == "boolean" for _, member in fields):
             words |= dict.fromkeys(("true", "false"), "")
         if any(member.entity_type == "topicName" for _, member in fields):

@@ -10,8 +10,8 @@ from typing import Any
 Schema = dict[str, Any]
 
 
-def _object(about: str = "", required: tuple[str, ...] = (), /, **members: Schema) -> Schema:
-    """Return the schema of an object; members are named in camel case, as in the JSON."""
+def _object(required: tuple[str, ...] = (), about: str = "", /, **members: Schema) -> Schema:
+    """Return the schema of an object; members are named as in the JSON, where one may be called `about`."""
     schema: Schema = {"type": "object", "properties": members}
     if about:
         schema["description"] = about
@@ -41,41 +41,37 @@ LEFT_OUT = {
     "additionalProperties": INTEGER,
 }
 _SECONDS = {"type": "object", "description": "seconds by part", "additionalProperties": NUMBER_OR_NULL}
-_ROW = _object("", (), api=TEXT, requests=INTEGER, responses=INTEGER, meanSeconds=NUMBER_OR_NULL)
-_SLOW = _object("", (), api=TEXT, file=TEXT, requestFrame=INTEGER_OR_NULL, frame=INTEGER_OR_NULL, time=TIME)
+_ROW = _object(api=TEXT, requests=INTEGER, responses=INTEGER, meanSeconds=NUMBER_OR_NULL)
+_SLOW = _object(api=TEXT, file=TEXT, requestFrame=INTEGER_OR_NULL, frame=INTEGER_OR_NULL, time=TIME)
 
 OUTPUT_SCHEMAS: dict[str, Schema] = {
-    "files": _object("", ("files",), files=_list("paths that the other tools take", TEXT), leftOut=LEFT_OUT),
+    "files": _object(("files",), files=_list("paths that the other tools take", TEXT), leftOut=LEFT_OUT),
     "stats": _object(
-        "",
         ("kwire",),
         kwire=INTEGER,
         frames=INTEGER,
         bytes=INTEGER,
         rows=_list("counts, by the properties of `by`", _ROW),
-        latencies=_list("percentiles, in seconds", _object("", (), responses=INTEGER, latencySeconds=_SECONDS)),
+        latencies=_list("percentiles, in seconds", _object(responses=INTEGER, latencySeconds=_SECONDS)),
         slowest=_list("the slowest requests", _SLOW),
         unanswered=_list("requests without a response", _object()),
-        removedIn=_object("clients that use what a release removes", (), release=TEXT, clients=_list("", _object())),
+        removedIn=_object((), "clients that use what a release removes", release=TEXT, clients=_list("", _object())),
         leftOut=LEFT_OUT,
     ),
     "latency": _object(
-        "",
         ("kwire", "rows"),
         kwire=INTEGER,
         joined=_value("integer", "requests that were found in a broker's request log"),
-        rows=_list("where the time went", _object("", (), api=TEXT, requests=INTEGER, meanSeconds=_SECONDS)),
+        rows=_list("where the time went", _object(api=TEXT, requests=INTEGER, meanSeconds=_SECONDS)),
         slowest=_list("the slowest requests", _SLOW),
         leftOut=LEFT_OUT,
     ),
     "timeline": _object(
-        "",
         ("kwire", "events"),
         kwire=INTEGER,
         events=_list(
             "what happened, in order of time",
             _object(
-                "",
                 ("time", "kind", "text", "frame", "about"),
                 time=TIME,
                 kind=TEXT,
@@ -90,16 +86,14 @@ OUTPUT_SCHEMAS: dict[str, Schema] = {
         leftOut=LEFT_OUT,
     ),
     "cluster": _object(
-        "",
         ("kwire", "clusterId", "controllerId", "brokers", "partitions"),
         kwire=INTEGER,
         clusterId=TEXT_OR_NULL,
         controllerId=_value("integer", "-1 if it is unknown"),
-        brokers=_list("", _object("", ("nodeId",), nodeId=INTEGER, host=TEXT_OR_NULL, rack=TEXT_OR_NULL, fenced=TRUTH)),
+        brokers=_list("", _object(("nodeId",), nodeId=INTEGER, host=TEXT_OR_NULL, rack=TEXT_OR_NULL, fenced=TRUTH)),
         partitions=_list(
             "",
             _object(
-                "",
                 ("topic", "partition"),
                 topic=TEXT,
                 partition=INTEGER,
@@ -110,18 +104,16 @@ OUTPUT_SCHEMAS: dict[str, Schema] = {
                 underReplicated=TRUTH,
             ),
         ),
-        deletedTopics=_list("", _object("", ("topic",), topic=TEXT, time=TIME, isExact=TRUTH)),
+        deletedTopics=_list("", _object(("topic",), topic=TEXT, time=TIME, isExact=TRUTH)),
         leftOut=LEFT_OUT,
     ),
     "groups": _object(
-        "",
         ("groups", "members", "partitions"),
-        groups=_list("", _object("", ("group",), group=TEXT, protocol=TEXT_OR_NULL, generation=INTEGER_OR_NULL)),
-        members=_list("", _object("", ("group", "member_id"), group=TEXT, member_id=TEXT, client_id=TEXT_OR_NULL)),
+        groups=_list("", _object(("group",), group=TEXT, protocol=TEXT_OR_NULL, generation=INTEGER_OR_NULL)),
+        members=_list("", _object(("group", "member_id"), group=TEXT, member_id=TEXT, client_id=TEXT_OR_NULL)),
         partitions=_list(
             "",
             _object(
-                "",
                 ("group", "topic", "partition"),
                 group=TEXT,
                 topic=TEXT,
@@ -134,27 +126,24 @@ OUTPUT_SCHEMAS: dict[str, Schema] = {
         leftOut=LEFT_OUT,
     ),
     "compare": _object(
-        "",
         ("kwire", "differences"),
         kwire=INTEGER,
         before=TEXT,
         after=TEXT,
         differences=_list(
             "",
-            _object("", ("kind", "subject", "isWorse"), kind=TEXT, subject=TEXT, isWorse=TRUTH),
+            _object(("kind", "subject", "isWorse"), kind=TEXT, subject=TEXT, isWorse=TRUTH),
         ),
         leftOut=LEFT_OUT,
     ),
     "schema": _object(
-        "",
         ("messages",),
-        messages=_list("", _object("", ("name", "fields"), name=TEXT, version=INTEGER, fields=_list("", _object()))),
+        messages=_list("", _object(("name", "fields"), name=TEXT, version=INTEGER, fields=_list("", _object()))),
         leftOut=LEFT_OUT,
     ),
     "errors": _object(
-        "",
         ("errors",),
-        errors=_list("", _object("", ("code", "name", "about"), code=INTEGER, name=TEXT, retriable=TRUTH, about=TEXT)),
+        errors=_list("", _object(("code", "name", "about"), code=INTEGER, name=TEXT, retriable=TRUTH, about=TEXT)),
         leftOut=LEFT_OUT,
     ),
 }

@@ -107,6 +107,7 @@ class MetadataLog:
             yield from self._apply(record)
 
     def _apply(self, record: LoggedRecord) -> Iterator[LoggedRecord]:
+        """Apply a record, or hold it until its transaction ends."""
         name = type(record.message).__name__
         if name == "BeginTransactionRecord":
             self._transaction = []
@@ -116,7 +117,7 @@ class MetadataLog:
             if name == "EndTransactionRecord":
                 for logged in transaction:
                     yield from self._apply(logged)
-        elif self._transaction is not None and name != "LeaderChangeMessage":
+        elif self._transaction is not None and name != "LeaderChangeMessage":  # which is a control record
             self._transaction.append(record)
         elif name in RECORDS:
             RECORDS[name](self.state, record.message)

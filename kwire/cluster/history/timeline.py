@@ -86,11 +86,11 @@ class PartitionTimeline:
         """Record a state if it is new.
 
         Args:
-            reporter: the source: a connection from a controller to a broker, or the broker that answered a client.
+            reporter: who reported it: a connection from a controller to a broker, or the broker that answered a client.
             state: the reported state.
             now: the time of the message.
             source: the name of the message.
-            authority: the authority of the source.
+            authority: the authority of the reporter.
         """
         if not self.entries and state.is_deleted:
             return
@@ -103,9 +103,10 @@ class PartitionTimeline:
         if is_view and self.is_controlled and not self._is_ahead(state):
             return
         self.is_controlled = self.is_controlled or not is_view
-        if not self.entries or not (self._find(reporter, state, now) or self._is_late(state, now, is_view)):
-            self._append(state, now, source, authority)
-            self._places[reporter] = len(self.entries) - 1
+        if self.entries and (self._find(reporter, state, now) or self._is_late(state, now, is_view)):
+            return
+        self._append(state, now, source, authority)
+        self._places[reporter] = len(self.entries) - 1
 
     def _contradicts(self, state: ReportedState, now: Moment, source: str, authority: Authority) -> bool:
         """Whether a source with more authority has another state at equal epochs; then record a contradiction."""

@@ -5,7 +5,6 @@ from __future__ import annotations
 from .bounded_decompression import Inflated, OutputBuffer, load_cramjam, refuse, refuse_size, run_cramjam
 from .xxh32 import xxh32
 
-# The lz4 frame format as Kafka reads it: independent blocks, decompressed one by one.
 # frame: 04 22 4d 18, flags, block size, [content size 8], header checksum, blocks, 00000000, [content checksum 4];
 # block: size uint32 (little-endian; the highest bit means stored), bytes, [checksum 4].
 # In magic 0 the header checksum also covers the first four bytes, and Kafka does not check it (KAFKA-3160).
@@ -24,24 +23,25 @@ def inflate_lz4(data: bytes, limit: int, *, magic: int = 2) -> Inflated:
     """Decompress an lz4 frame. Raises BadCompression, or LimitExceeded for more than `limit` bytes; neither has a
     path.
     """
-    at, longest = _read_lz4_header(data, magic)
-    extra = 4 if data[4] & _BLOCK_CHECKSUM else 0
-    output = OutputBuffer(min(_most_of_lz4(data, at, longest, extra), limit + longest))
+    at, block_limit = _read_lz4_header(data, magic)
+    checksum_size = 4 if data[4] & _BLOCK_CHECKSUM else 0
+    output = OutputBuffer(min(_most_of_lz4(data, at, block_limit, checksum_size), limit + block_limit))
     decompress = load_cramjam("lz4").lz4.decompress_block_into
     done = 0
-    while size := _little_endian(data, at) & ~_LZ4_STORED:
-        stored = data[at + 3] & 0x80
+    head = _little_endian(data, at)
+    while size := head & ~_LZ4_STORED:
         block = data[at + 4 : at + 4 + size]
-        _check_lz4_block(data, block, at, longest, extra)
-        if stored:
+        _check_lz4_block(data, block, at, block_limit, checksum_size)
+        if head & _LZ4_STORED:
             output.view[done : done + size] = block
             done += size
         else:
-            done += run_cramjam("lz4", decompress, block, output.view[done : done + longest], longest)
+            done += run_cramjam("lz4", decompress, block, output.view[done : done + block_limit], block_limit)
         if done > limit:
             refuse_size("lz4", limit, len(data))
-        at += 4 + size + extra
-    stop = at + 4 + (4 if data[4] & _CONTENT_CHECKSUM else 0)  # Kafka does not check it either
+        at += 4 + size + checksum_size
+        head = _little_endian(data, at)
+    stop = at + 4 + (4 if data[4] & _CONTENT_CHECKSUM else 0)  # which Kafka does not check
     if stop > len(data):
         refuse("lz4", "the content checksum is cut off", at)
     return Inflated(output.first(done), data[stop:])
@@ -86,12 +86,12 @@ def _read_lz4_header(data: bytes, magic: int) -> tuple[int, int]:
     return at + 1, 1 << (8 + 2 * (sizes >> 4))
 
 
-def _most_of_lz4(data: bytes, at: int, block_size: int, extra: int) -> int:
+def _most_of_lz4(data: bytes, at: int, block_size: int, checksum_size: int) -> int:
     """Return the largest possible decompressed size of the blocks. Faults are only found by decompression."""
     max_size = 0
     while size := int.from_bytes(data[at : at + 4], "little") & ~_LZ4_STORED:
         max_size += block_size
-        at += 4 + size + extra
+        at += 4 + size + checksum_size
     return max_size
 
 
@@ -101,10 +101,10 @@ def _little_endian(data: bytes, at: int) -> int:
     return int.from_bytes(data[at : at + 4], "little")
 
 
-def _check_lz4_block(data: bytes, block: bytes, at: int, longest: int, extra: int) -> None:
+def _check_lz4_block(data: bytes, block: bytes, at: int, block_limit: int, checksum_size: int) -> None:
     size = _little_endian(data, at) & ~_LZ4_STORED
     stop = at + 4 + size
-    if size > longest or stop + extra > len(data):
-        refuse("lz4", f"a block of {size} bytes; at most {longest}, {len(data) - at - 4} are left", at)
-    if extra and xxh32(block) != _little_endian(data, stop):
+    if size > block_limit or stop + checksum_size > len(data):
+        refuse("lz4", f"a block of {size} bytes; at most {block_limit}, {len(data) - at - 4} are left", at)
+    if checksum_size and xxh32(block) != _little_endian(data, stop):
         refuse("lz4", "a block's checksum is wrong", stop)

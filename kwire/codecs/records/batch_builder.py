@@ -383,6 +383,7 @@ def _build_messages(plan: BatchPlan) -> bytes:
 
 
 def _build_message(plan: BatchPlan, offset: int, bits: int, fields: MessageFields, *path: str | int) -> bytes:
+    """Build a message of magic 0 or 1; `path` leads to it in errors."""
     writer = plan.writer(*path)
     writer.child("magic", INT8, plan.magic)
     writer.child("attributes", INT8, bits)
@@ -390,6 +391,6 @@ def _build_message(plan: BatchPlan, offset: int, bits: int, fields: MessageField
     checked = bytes(writer.out)
     writer.out.clear()
     writer.child("offset", INT64, offset)
-    writer.child("length", INT32, len(checked) + CHECKED_FROM[0] - LOG_OVERHEAD)
+    writer.child("length", INT32, len(checked) + CHECKED_FROM[plan.magic] - LOG_OVERHEAD)
     writer.child("crc", UINT32, crc32(checked))
     return bytes(writer.out) + checked

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pyspark import __version__ as VERSION  # noqa: N812
 
 from ...arrow.read_options import BadOption
-from .lake import PARQUET
+from .lake import PARQUET, local_folder
 
 DELTA, ICEBERG = "delta", "iceberg"
 CATALOG = "kwire_lake"  # the name of Iceberg's catalog in the session
@@ -57,5 +57,5 @@ def format_settings(table_format: str, out: str, version: str = VERSION) -> dict
         PACKAGES: runtimes[release],
         f"spark.sql.catalog.{CATALOG}": "org.apache.iceberg.spark.SparkCatalog",
         f"spark.sql.catalog.{CATALOG}.type": "hadoop",
-        f"spark.sql.catalog.{CATALOG}.warehouse": out,
+        f"spark.sql.catalog.{CATALOG}.warehouse": str(local_folder(out) or out),
     }

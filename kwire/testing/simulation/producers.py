@@ -21,7 +21,7 @@ from .history import (
     TransactionEnding,
 )
 from .model_client import RETRY_BACKOFF, TRANSACTION, Ask, ModelClient, Steps, first_code
-from .schedule import PARTITIONS, TOPIC
+from .schedule import BROKERS, PARTITIONS, TOPIC
 
 MOST_IN_FLIGHT = 3
 FENCING = (ErrorCode.PRODUCER_FENCED, ErrorCode.INVALID_PRODUCER_EPOCH, ErrorCode.INVALID_PRODUCER_ID_MAPPING)
@@ -94,9 +94,10 @@ class IdempotentProducer(ModelClient):
 
     def begin_session(self) -> Steps:
         """Get a producer id."""
+        # the timeout has no effect without a transactional id
         request = messages.InitProducerIdRequest(transactional_id=None, transaction_timeout_ms=60_000)
         while True:
-            response = yield from self.ask(self.rng.choice((1, 2, 3)), request, 4)
+            response = yield from self.ask(self.rng.choice(BROKERS), request, 4)
             if response is not None and not response.error_code:
                 break
             yield RETRY_BACKOFF

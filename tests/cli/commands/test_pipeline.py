@@ -50,7 +50,7 @@ def test_frames_that_did_not_decode_are_exit_code_1(
         corrupt: int
         notices: tuple[str, ...] = ("something to know",)
 
-    job = SimpleNamespace(run=lambda *_, **__: Counts(corrupt), local_folder=Path)
+    job = SimpleNamespace(run=lambda *_, **__: Counts(corrupt))
     session = SimpleNamespace(session=lambda *_: nullcontext())
     engines = SimpleNamespace(engine_notices=lambda _: [])
     spark = SimpleNamespace(pipeline=job, session=session, worker_engines=engines)

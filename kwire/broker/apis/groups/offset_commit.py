@@ -77,17 +77,18 @@ def _committing(request: RequestContext[messages.OffsetCommitRequest]) -> Group 
         return ErrorCode.GROUP_ID_NOT_FOUND
     if generation < 0 and (group is None or group.state is GroupState.EMPTY):
         # clients with manual assignment use a group only to store offsets
-        made = groups.find_or_create(message.group_id)
-        return ErrorCode.GROUP_MAX_SIZE_REACHED if made is None else made
+        created = groups.find_or_create(message.group_id)
+        return ErrorCode.GROUP_MAX_SIZE_REACHED if created is None else created
     if group is not None and group.consumer is not None and group.consumer.members:
         member = group.consumer.members.get(message.member_id)
         if member is not None and not member.is_classic and request.version < FIRST_OF_CONSUMERS:
             return ErrorCode.UNSUPPORTED_VERSION
         return commit_problem(request, group, message.member_id, generation, message.topics) or group
-    return ErrorCode.ILLEGAL_GENERATION if group is None else _member_committing(request, generation)
+    return ErrorCode.ILLEGAL_GENERATION if group is None else _group_of_member(request, generation)
 
 
-def _member_committing(request: RequestContext[messages.OffsetCommitRequest], generation: int) -> Group | int:
+def _group_of_member(request: RequestContext[messages.OffsetCommitRequest], generation: int) -> Group | int:
+    """Return the group if its member may commit now, and extend the member's session; otherwise an error code."""
     group_member = membership(request, generation)
     if isinstance(group_member, int):
         return group_member

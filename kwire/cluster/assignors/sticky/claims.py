@@ -55,15 +55,19 @@ class Claims:
                 self._settle(partition, member_id, past.generation, other)
 
     def _settle(self, partition: TopicPartition, member_id: str, generation: int, other: str) -> None:
-        # For the other member, the generation of the subscription counts, regardless of its user data.
-        others = max(self._group.members[other].generation, -1) if self._rules.all_generations_own else generation
-        if generation >= others or not self._rules.loser_is_no_owner:
+        """Decide between two claims: the newer generation owns the partition; of equal ones, it is contested."""
+        other_generation = generation  # where only the newest generation claims
+        if (
+            self._rules.all_generations_own
+        ):  # for the other member, that of its subscription counts, not its user data's
+            other_generation = max(self._group.members[other].generation, NO_GENERATION)
+        if generation >= other_generation or not self._rules.loser_is_no_owner:
             self._owners[partition] = member_id
-        if generation < others:
+        if generation < other_generation:
             return
         owned_it = partition in self.owned[other]
         self.owned[other].pop(partition, None)
-        if generation == others:
+        if generation == other_generation:
             self.contested.add(partition)
         elif other != member_id or owned_it:  # a partition that is claimed twice is owned once, at its last position
             self.owned[member_id][partition] = None
