@@ -16,9 +16,8 @@ from typing import Any
 from msgspec import Struct
 
 from ... import messages
-from ...client.address import Address
 from ...errors import BadFrame, KwireError
-from ...protocol import Frame, Source
+from ...protocol import Frame
 from ...protocol.frames.frame_joiner import FrameJoiner
 from ...protocol.frames.frame_memory import FrameMemoryShare
 from ...protocol.sasl.mechanisms import AuthenticationFailed
@@ -32,23 +31,16 @@ from ..request_frames import ServedRequest, read_request, write_response
 from ..request_parts import api_of
 from ..security.principals import principal_of
 from ..security.sasl_session import SaslSession
+from .response_sender import ResponseSender
 from .server_state import PORTION, ServerState
 
 TLS_HANDSHAKE = b"\x16\x03"  # what a client begins with
-PIECE = 1 << 18  # bytes per send: asyncio of Python 3.11 copies the bytes that the socket does not accept
 MOST_UNAUTHENTICATED = 512 << 10  # bytes of a request before (sasl.server.max.receive.size)
-SMALL = 1 << 12  # bytes of a response that need not be counted as unsent
 MOST_AT_ONCE = 16  # requests of a connection that are handled in one turn
 SIZE = 4
 SECRETIVE = frozenset(("SaslHandshake", "SaslAuthenticate", "AlterUserScramCredentials"))  # and what follows them
 CHANCE = SystemRandom()  # one for all: it takes 2.5 kB
 MOST_MEMBERS = 100  # of groups, on one connection
-
-
-def _end_of(transport: asyncio.Transport, name: str) -> str:
-    """Return an endpoint of a connection as text."""
-    address = transport.get_extra_info(name) or ("", 0)
-    return str(Address(str(address[0]), address[1]))
 
 
 async def _make_response(rule: FaultRule, *values: Any) -> Any:
@@ -60,52 +52,26 @@ async def _make_response(rule: FaultRule, *values: Any) -> Any:
         raise FunctionFailed(rule.failure(error)) from error
 
 
-class ServedConnection(asyncio.BufferedProtocol):
+class ServedConnection(ResponseSender):
     """One client's connection. Received requests are handled at once; only if one of them has to wait, a task goes on.
 
     A task for each request took a tenth of the processor time of a small one; an idle connection has none.
     An idle connection takes half the memory of asyncio's streams with a waiting task (3 kB; measured by
     benchmarks/broker/idle_connections.py). The socket reads a large frame in place, without a task for each portion: a
     third of the system calls, and a tenth less processor time for batches of 1 MB.
-
-    Attributes:
-        waits_since: when it began to wait for a request; None while it handles one.
-        task: handles the received requests, once one of them has waited.
     """
 
-    __slots__ = (
-        "_drained",
-        "_ended",
-        "_is_filling",
-        "_outgoing",
-        "_portions",
-        "client_id",
-        "frames",
-        "host",
-        "member_ids",
-        "node",
-        "number",
-        "serving",
-        "session",
-        "share",
-        "task",
-        "transport",
-        "waits_since",
-    )
+    __slots__ = ("_ended", "_is_filling", "_portions", "frames", "share")
 
     def __init__(self, serving: ServerState, node: Node) -> None:
-        self.serving: ServerState = serving
-        self.node: Node = node
+        super().__init__(serving, node)
         self.frames: FrameJoiner = FrameJoiner(serving.cluster.settings.max_request_bytes)
         self.share: FrameMemoryShare = serving.memory.share()
         self.client_id: str = ""
         self.waits_since: float | None = time.monotonic()
         self.member_ids: tuple[str, ...] = ()
-        self.task: asyncio.Task[None] | None = None
         self._portions: list[bytes] | None = None  # that came and were not looked at
         self._is_filling = False  # whether the socket reads into the memory of an incomplete frame
-        self._outgoing: list[bytes] = []  # small responses of this turn, which are written together
-        self._drained: asyncio.Future[None] | None = None  # when what was sent is taken; None if it is
         self._ended: asyncio.Future[None] | None = None
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
@@ -160,16 +126,6 @@ class ServedConnection(asyncio.BufferedProtocol):
         connections."""
         return self._portions is not None and self.serving.tls is None
 
-    def pause_writing(self) -> None:
-        """Pause sending until the client has read the data sent so far."""
-        self._drained = self.serving.future()
-
-    def resume_writing(self) -> None:
-        """Resume sending."""
-        if self._drained is not None and not self._drained.done():
-            self._drained.set_result(None)
-        self._drained = None
-
     def connection_lost(self, exc: Exception | None) -> None:
         """Release the connection."""
         self.resume_writing()
@@ -178,12 +134,6 @@ class ServedConnection(asyncio.BufferedProtocol):
         self.share.hold(0)
         self.serving.remove(self)
         BROKER.debug("broker %d: connection %d of %s closed", self.node.node_id, self.number, self.host)
-
-    def end(self) -> None:
-        """Close the connection once the client has read the data sent so far; requests in progress get no response."""
-        self.transport.close()
-        if self.task is not None:
-            self.task.cancel()
 
     async def _work(self) -> None:
         """Handle requests until none is left, or the connection ends."""
@@ -208,17 +158,6 @@ class ServedConnection(asyncio.BufferedProtocol):
                 self.waits_since = time.monotonic()
             else:
                 self.transport.close()
-
-    def _flush(self) -> None:
-        """Write the responses of this turn: before the connection waits for anything, and before it closes."""
-        if self._outgoing and not self.transport.is_closing():
-            self.transport.write(self._outgoing[0] if len(self._outgoing) == 1 else b"".join(self._outgoing))
-        self._outgoing.clear()
-
-    async def _enter_task(self) -> None:
-        """Go on in a task: `asyncio.timeout` and functions of tests need one."""
-        if self.task is None:
-            await asyncio.sleep(0)
 
     async def _answer_all(self) -> bool:
         """Handle requests until none is left. Returns False if the connection has ended."""
@@ -274,19 +213,6 @@ class ServedConnection(asyncio.BufferedProtocol):
             return await self._refuse(b"", str(error))
         await self._send(len(answer).to_bytes(SIZE, "big") + answer)
         return True
-
-    def _record(self, data: bytes, *, is_request: bool) -> None:
-        if data:
-            client, broker = _end_of(self.transport, "peername"), _end_of(self.transport, "sockname")
-            direction = "request" if is_request else "response"
-            source = Source(
-                time=self.serving.wall_ms() / 1000,
-                client=client,
-                broker=broker,
-                connection=self.number,
-                direction=direction,
-            )
-            self.serving.recorded.add(data, source)
 
     async def _serve(self, received: ServedRequest) -> bool:
         """Handle a request and send the response. Returns False if the connection has ended, for example by a test's
@@ -411,37 +337,6 @@ class ServedConnection(asyncio.BufferedProtocol):
             self._flush()
             await self.serving.room()
         self.serving.limit_fetches()
-
-    async def _send(self, data: bytes) -> None:
-        if self.serving.networks:
-            self._flush()
-            await self.serving.carry(self.node.node_id, len(data))
-        if self.serving.recorded.is_on:
-            self._record(data, is_request=False)
-        if self.transport.is_closing():
-            raise ConnectionResetError
-        if len(data) <= SMALL and self.transport.get_write_buffer_size() == 0:  # the socket takes it at once, or soon
-            if data:
-                self._outgoing.append(data)
-        else:
-            await self._send_large(data)
-
-    async def _send_large(self, data: bytes) -> None:
-        self._flush()
-        whole = memoryview(data)
-        with self.serving.sending(self, len(data)):
-            for at in range(0, len(data), PIECE):
-                if self.transport.is_closing():
-                    raise ConnectionResetError
-                self.transport.write(whole[at : at + PIECE])
-                if self._drained is not None:
-                    await self._wait_until_drained()
-
-    async def _wait_until_drained(self) -> None:
-        await self._enter_task()
-        if self._drained is not None:
-            async with asyncio.timeout(self.serving.idle):
-                await self._drained
 
     async def _refuse(self, answer: bytes, problem: str) -> bool:
         if answer:
