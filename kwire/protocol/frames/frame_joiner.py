@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 
 from ...errors import BadFrame
 from .frame_size import LEAST, LIMIT, check_size
@@ -77,7 +77,7 @@ class FrameJoiner:
         self.held = 0
         return frame
 
-    def feed(self, data: bytes) -> Iterable[bytes]:
+    def feed(self, data: bytes) -> Iterator[bytes]:
         """Add bytes, and return the frames that they complete.
 
         Raises:
@@ -87,7 +87,7 @@ class FrameJoiner:
             size = int.from_bytes(data[:4], "big", signed=True)
             if size + 4 == len(data) and LEAST <= size <= self.limit:  # one request, as of most clients
                 self._passed += len(data)
-                return (data,)
+                return iter((data,))
         return self._split(data)
 
     def _split(self, data: bytes) -> Iterator[bytes]:
