@@ -33,9 +33,9 @@ from .history.lost_directories import Directories
 from .history.offline_metrics import DirectoryCounts, metrics
 from .history.offline_replicas import Answer, Offline
 from .history.partition_tables import lives, reassignments, shrinks, states
+from .history.partition_timeline import METADATA_LOG, ZNODES, Moment, PartitionTimeline
 from .history.rack_violations import Racks
 from .history.rows import Conflict, Metric, OfflineReplica, Tables
-from .history.timeline import METADATA_LOG, ZNODES, Moment, PartitionTimeline
 from .refused_requests import REASSIGN, Seen, judged
 from .source_counts import SNAPSHOT, Sources
 from .state import Broker, ClusterState, Partition, Settings

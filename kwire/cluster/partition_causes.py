@@ -11,8 +11,8 @@ from itertools import pairwise
 
 from .activity.cluster_events import OFFLINE_WORDS, state_differences
 from .events.event import ReportedState
+from .history.partition_timeline import Moment, PartitionTimeline, TimelineEntry
 from .history.rows import OfflineReplica
-from .history.timeline import Moment, PartitionTimeline, TimelineEntry
 from .model import ClusterModel
 from .state import ClusterState, Partition
 

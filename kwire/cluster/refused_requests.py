@@ -13,7 +13,7 @@ from ..values import ErrorCode
 from ..zookeeper import Znode
 from .events.metadata_log import LoggedRecord
 from .events.observation import CONTROLLER, Observation
-from .history.timeline import LAG
+from .history.partition_timeline import LAG
 
 MOST = 10_000  # messages that wait at the same time
 REASSIGN = "AlterPartitionReassignmentsRequest"

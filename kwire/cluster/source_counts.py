@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 from .cluster_identity import ClusterIdentity
 from .events.observation import CONTROLLER, DIRECTORIES, MESSAGES, VIEWS, Observation
 from .history.lost_directories import Directories
+from .history.partition_timeline import METADATA_LOG, ZNODES
 from .history.rows import SourceRow
-from .history.timeline import METADATA_LOG, ZNODES
 
 SNAPSHOT = "snapshot of the metadata log"  # the name of this source
 SEPARATOR = "; "  # between the sentences of a note

@@ -2,8 +2,8 @@
 
 from .client_protocol import ZooKeeperConnection, ZooKeeperSessions
 from .znode import Znode
+from .znode_dump import looks_like_znodes, znodes_in
 from .znode_json import read_znode, write_znode
-from .znode_lines import looks_like_znodes, znodes_in
 from .znode_struct import ZnodeStruct
 from .znode_types import (
     LOG_DIR_FAILURE,

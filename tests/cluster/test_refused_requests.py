@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kwire.cluster.events.observation import Observation
-from kwire.cluster.history.timeline import LAG
+from kwire.cluster.history.partition_timeline import LAG
 from kwire.cluster.refused_requests import judged
 from tests.cluster.observations import leader_and_isr, refusal, update, view
 

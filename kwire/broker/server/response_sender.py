@@ -16,8 +16,8 @@ SMALL = 1 << 12  # bytes of a response that need not be counted as unsent
 
 def _end_of(transport: asyncio.Transport, name: str) -> str:
     """Return an endpoint of a connection as text."""
-    found = transport.get_extra_info(name) or ("", 0)
-    return str(Address(str(found[0]), found[1]))
+    host, port, *_ = transport.get_extra_info(name) or ("", 0)
+    return str(Address(str(host), port))
 
 
 class ResponseSender(asyncio.BufferedProtocol):

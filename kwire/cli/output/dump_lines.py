@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from functools import partial
 
 from ...capture.dump import Dump
-from ...protocol.response_frames import with_response_frames
+from ...protocol.response_frame_numbers import with_response_frames
 from ...query.available_paths import check_available
 from ...query.display_filter import names_property, parse_path
 from ...query.field_path import FieldPath

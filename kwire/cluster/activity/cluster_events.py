@@ -9,8 +9,8 @@ from typing import NamedTuple
 from ..events.event import ReportedState
 from ..history.broker_lives import Life
 from ..history.offline_metrics import DIRECTORIES
+from ..history.partition_timeline import Moment, TimelineEntry
 from ..history.rows import Metric, OfflineReplica
-from ..history.timeline import Moment, TimelineEntry
 from ..model import ClusterModel
 from .activity_event import BROKER, TOPIC, ActivityEvent, subject
 

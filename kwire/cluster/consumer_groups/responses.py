@@ -232,13 +232,13 @@ def _handle_share_offsets(groups: CapturedGroups, response: Any, request: Any) -
         group = groups.group(row.group_id, "share")
         for topic in row.topics:
             for partition in topic.partitions:
-                place = groups.topic(topic), partition.partition_index
+                topic_partition = groups.topic(topic), partition.partition_index
                 if partition.error_code or partition.start_offset < 0:
                     continue
-                group.committed[place] = partition.start_offset
-                group.lags.pop(place, None)
+                group.committed[topic_partition] = partition.start_offset
+                group.lags.pop(topic_partition, None)
                 if partition.lag >= 0:
-                    group.lags[place] = partition.lag
+                    group.lags[topic_partition] = partition.lag
 
 
 def _handle_list_offsets(groups: CapturedGroups, response: Any, request: Any) -> None:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 from ..events.listed_brokers import Listed
-from .timeline import STORES, Moment
+from .partition_timeline import STORES, Moment
 
 
 @dataclass(slots=True)

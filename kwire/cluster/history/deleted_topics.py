@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from ..events.authority import Authority
 from ..state import DeletedTopic
-from .timeline import PartitionTimeline
+from .partition_timeline import PartitionTimeline
 
 
 def find_deleted_topics(timelines: Mapping[tuple[str, int], PartitionTimeline]) -> dict[str, DeletedTopic]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 from ...values import ErrorCode
-from .timeline import PartitionTimeline
+from .partition_timeline import PartitionTimeline
 
 Key = tuple[str, int]
 MOST_REQUESTS = 10_000  # of one cluster that are in flight at the same time

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from ..state import LOST, MIGRATING, UNASSIGNED
-from .timeline import Moment
+from .partition_timeline import Moment
 
 Replica = tuple[bytes, int]  # topic id and partition
 

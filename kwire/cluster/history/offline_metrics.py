@@ -7,8 +7,8 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from .broker_lives import Brokers
 from .offline_replicas import LOG_DIRECTORY
+from .partition_timeline import Moment
 from .rows import Metric, OfflineReplica
-from .timeline import Moment
 
 REPLICAS, DIRECTORIES = "OfflineReplicaCount", "OfflineLogDirectoryCount"
 _NEVER = float("inf")

@@ -13,8 +13,8 @@ from ..events.event import ReportedState
 from ..events.metadata_records import RECORDS
 from .broker_lives import Absence, Brokers
 from .lost_directories import DirectoryLoss
+from .partition_timeline import Moment, PartitionTimeline, TimelineEntry
 from .rows import OfflineReplica
-from .timeline import Moment, PartitionTimeline, TimelineEntry
 
 LOG_DIRECTORY, BROKER = "log directory", "broker"
 CLOSE = 0.5  # seconds between an election and the related list of brokers

@@ -6,8 +6,8 @@ from collections.abc import Iterator
 
 from ..events.event import ReportedState
 from .broker_lives import Brokers
+from .partition_timeline import Moment, PartitionTimeline, TimelineEntry
 from .rows import CANCELLED, DONE, BrokerLife, IsrShrink, PartitionStateRow, ReassignmentRow
-from .timeline import Moment, PartitionTimeline, TimelineEntry
 
 
 def states(topic: str, partition: int, timeline: PartitionTimeline) -> Iterator[PartitionStateRow]:

@@ -8,8 +8,8 @@ from collections.abc import Iterator
 from ..placement.rack_rule import RackRule
 from ..state import Broker
 from .broker_lives import Brokers
+from .partition_timeline import Moment, PartitionTimeline
 from .rows import Nodes, RackViolation
-from .timeline import Moment, PartitionTimeline
 
 _Finding = tuple[Nodes, tuple[str | None, ...], str]  # replicas, their racks, the violated rule
 

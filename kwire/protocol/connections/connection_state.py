@@ -17,7 +17,7 @@ from ..headers.apis import SASL_HANDSHAKE, Api, Apis, Call
 from ..headers.header import CLIENT_ID_AT, Header, find_client_id
 from ..results import Request
 from .ambiguous_frames import decode_as_request, decode_as_response, is_answered, is_request
-from .correlation_index import MOST_CANDIDATES, CorrelationIndex
+from .in_flight_index import MOST_CANDIDATES, CorrelationIndex
 from .lost_bytes import PairingDoubt
 
 MOST_ASKED = 0xFFFF  # maximum number of requests of an authenticating client, counted by correlation ids

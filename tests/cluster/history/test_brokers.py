@@ -6,7 +6,7 @@ from typing import Any
 
 from kwire.cluster.events.listed_brokers import Listed
 from kwire.cluster.history.broker_lives import Absence, Brokers
-from kwire.cluster.history.timeline import Moment
+from kwire.cluster.history.partition_timeline import Moment
 
 
 def listed(*lists: tuple[str, list[int | Listed]], is_view: bool = False) -> Brokers:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from kwire.cluster.events.authority import Authority
 from kwire.cluster.events.event import DELETED, ReportedState
 from kwire.cluster.history.deleted_topics import find_deleted_topics
-from kwire.cluster.history.timeline import Moment, PartitionTimeline
+from kwire.cluster.history.partition_timeline import Moment, PartitionTimeline
 from kwire.cluster.state import ClusterState, DeletedTopic, Partition
 from kwire.render.cluster.cluster_differences import cluster_difference_lines
 from kwire.render.cluster.cluster_json import cluster_json

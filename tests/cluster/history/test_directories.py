@@ -7,8 +7,8 @@ from typing import Any
 from kwire import messages
 from kwire.cluster import Observation, history_of
 from kwire.cluster.history.lost_directories import Directories
+from kwire.cluster.history.partition_timeline import Moment
 from kwire.cluster.history.rows import OfflineReplica
-from kwire.cluster.history.timeline import Moment
 from kwire.cluster.state import LOST, MIGRATING, UNASSIGNED
 from tests.cluster.observations import view
 

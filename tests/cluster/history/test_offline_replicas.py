@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from kwire import messages
 from kwire.cluster import Observation, history_of
+from kwire.cluster.history.partition_timeline import LAG
 from kwire.cluster.history.rows import OfflineReplica
-from kwire.cluster.history.timeline import LAG
 from tests.cluster.observations import Update, brokers, leader_and_isr, refusal, update, view
 
 LIVE = {1: "r", 2: "s"}

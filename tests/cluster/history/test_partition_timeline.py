@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from kwire.cluster.events.authority import Authority
 from kwire.cluster.events.event import DELETED, ReportedState
-from kwire.cluster.history.timeline import LAG, Moment, PartitionTimeline
+from kwire.cluster.history.partition_timeline import LAG, Moment, PartitionTimeline
 
 A, B, C = "to 1", "to 2", "to 3"
 

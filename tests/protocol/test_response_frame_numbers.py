@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 import kwire
-from kwire.protocol.response_frames import with_response_frames
+from kwire.protocol.response_frame_numbers import with_response_frames
 from tests.capture.building import Conversation, capture, request, response
 from tests.capture.captured import CAPTURES
 from tests.cli.input.test_non_kafka_streams import run_command
@@ -48,7 +48,7 @@ def test_the_window_is_bounded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
     silent = Conversation().open().say(0, request(1))
     others = Conversation(ports=(50001, 9092)).open().ask(1).ask(2).ask(3).close()
     results = results_of(silent, others, path=tmp_path / "a.pcap")
-    monkeypatch.setattr("kwire.protocol.response_frames.MOST_HELD", 3)
+    monkeypatch.setattr("kwire.protocol.response_frame_numbers.MOST_HELD", 3)
     taken: list[int] = []
     found = [(len(taken), one) for one in with_response_frames(taken.append(0) or one for one in results)]  # type: ignore[func-returns-value]
     assert found[0] == (4, results[0])  # without its response, when there was no room for another result
