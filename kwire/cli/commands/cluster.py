@@ -26,7 +26,6 @@ from ...render.cluster.cluster_differences import cluster_difference_json, clust
 from ...render.cluster.cluster_json import cluster_json
 from ...render.cluster.cluster_text import cluster_lines, metric_lines
 from ...render.cluster.consumer_groups import group_json, group_lines
-from ...render.escaping import json_text
 from ..cluster.broker_loss import add_broker_loss, show_broker_loss
 from ..cluster.follow_cluster import add_follow, follow_cluster
 from ..cluster.observations import found_in, in_order_of_time, is_address, limit_of, model_from, model_of
@@ -39,6 +38,7 @@ from ..options.output import add_colour
 from ..options.security import add_security, security_of
 from ..options.timeout import add_timeout
 from ..options.usage_error import UsageError
+from ..output.json_answer import add_json, print_json
 from ..terminal.progress import with_progress
 from ..terminal.remarks import remark
 from ..terminal.terminal_style import style_for
@@ -80,7 +80,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--why", metavar="T-N", help="what led to the state of a partition, such as orders-3")
     add_broker_loss(parser)
     add_follow(parser)
-    parser.add_argument("--json", action="store_true", help="print one JSON object")
+    add_json(parser)
     add_colour(parser)
     add_security(parser)
 
@@ -159,8 +159,8 @@ def _differences(options: argparse.Namespace) -> Iterable[str]:
     if any(is_before(observation) and not is_until(observation) for observation in observations):
         raise UsageError(f"--from {options.since} is later than --to {options.until}")
     before, after = (_of_topic(model_from(observations, at, title_of(options)).state(), options) for at in moments)
-    if options.json:
-        return [json_text(cluster_difference_json(before, after))]
+    if print_json(options, lambda: cluster_difference_json(before, after)):
+        return ()
     return cluster_difference_lines(before, after, style_for(sys.stdout, options.color))
 
 
@@ -171,8 +171,8 @@ def _lines(options: argparse.Namespace) -> Iterable[str]:
         notes = {note for source in tables.sources for note in (source.note or "").split(SEPARATOR)}
         for note in sorted(notes - {""}):
             remark(note)
-    if options.json:
-        return [json_text(cluster_json(state, tables))]
+    if print_json(options, lambda: cluster_json(state, tables)):
+        return ()
     style = style_for(sys.stdout, options.color)
     return metric_lines(tables, style) if options.metrics else cluster_lines(state, style, tables)
 
@@ -210,8 +210,7 @@ def _groups(options: argparse.Namespace) -> int:
         raise DumpError("no message describes a consumer group", file=title_of(options), hint=hint)
     if options.group is not None and options.group not in known:
         raise UnknownMessage("consumer group", options.group, known)
-    if options.json:
-        print(json_text(group_json(groups, options.group)))
+    if print_json(options, lambda: group_json(groups, options.group)):
         return 0
     for line in group_lines(groups, options.group, style_for(sys.stdout, options.color)):
         print(line)

@@ -7,7 +7,6 @@ import sys
 from functools import partial
 
 from ...errors import DumpError
-from ...render.escaping import json_text
 from ...render.statistics.comparison_table import comparison_table
 from ...render.value_text import count_text
 from ...statistics.comparison import (
@@ -24,6 +23,7 @@ from ..options.inputs import add_keylog
 from ..options.output import add_colour
 from ..options.specs import add_profile
 from ..options.usage_error import UsageError
+from ..output.json_answer import add_json, print_json
 from ..terminal.progress import with_progress
 from ..terminal.remarks import remark
 from ..terminal.terminal_style import style_for
@@ -61,7 +61,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="N",
         help="responses of an api that both need to compare latencies; default: 20",
     )
-    parser.add_argument("--json", action="store_true", help="print one JSON object")
+    add_json(parser)
     add_keylog(parser)
     add_profile(parser)
     add_colour(parser)
@@ -96,8 +96,8 @@ def _profile(options: argparse.Namespace, file: str) -> TrafficProfile:
 
 def _show(differences: list[Difference], options: argparse.Namespace) -> None:
     table = comparison_table(differences)
-    if options.json:
-        members = {"kwire": 1, "before": options.before, "after": options.after, "differences": table.objects()}
-        print(json_text(members))
-    elif differences:
+    members = {"kwire": 1, "before": options.before, "after": options.after}
+    if print_json(options, lambda: {**members, "differences": table.objects()}):
+        return
+    if differences:
         print("\n".join(table.lines(style_for(sys.stdout, options.color))))

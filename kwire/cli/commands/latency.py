@@ -13,7 +13,6 @@ from ...capture.packets.capture_formats import CAPTURES
 from ...capture.tcp.connection_trouble import ConnectionTrouble, trouble_in
 from ...errors import DumpError
 from ...protocol.frames.captured_frame import count_frames
-from ...render.escaping import json_text
 from ...render.statistics.time_spent_table import slowest_exchanges_table, time_spent_json, time_spent_table
 from ...render.value_text import count_text
 from ...statistics.time_spent import COLUMNS, TimeSpent
@@ -23,6 +22,7 @@ from ..options.inputs import add_files, title_of
 from ..options.output import add_colour
 from ..options.specs import add_profile, catalog_of
 from ..options.usage_error import UsageError
+from ..output.json_answer import add_json, print_json
 from ..terminal.progress import with_progress
 from ..terminal.remarks import remark
 from ..terminal.terminal_style import style_for
@@ -41,7 +41,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_files(parser)
     parser.add_argument("--by", default="api", metavar="COLUMNS", help=f"some of {','.join(COLUMNS)}; default: api")
     parser.add_argument("--slow", type=int, default=0, metavar="N", help="also list the N slowest requests")
-    parser.add_argument("--json", action="store_true", help="print one JSON object")
+    add_json(parser)
     add_profile(parser)
     add_colour(parser)
 
@@ -99,8 +99,7 @@ def _show(spent: TimeSpent, options: argparse.Namespace, *, has_captures: bool) 
     if not spent.rows:
         hint = "it takes captures with requests and their responses, and request logs with times"
         raise DumpError("no request with a known latency", file=title_of(options), hint=hint)
-    if options.json:
-        print(json_text(time_spent_json(spent, slowest=options.slow > 0)))
+    if print_json(options, lambda: time_spent_json(spent, slowest=options.slow > 0)):
         return
     style = style_for(sys.stdout, options.color)
     tables = [time_spent_table(spent)]

@@ -6,8 +6,8 @@ import argparse
 import json
 import subprocess
 import sys
+import tempfile
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from functools import wraps
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 import msgspec
 
 from ...errors import DumpError, MissingExtra
+from ..options.inputs import add_keylog
 from ..output.tool_schemas import OUTPUT_SCHEMAS
 
 MOST_TEXT = 40_000  # characters of a tool's result
@@ -25,7 +26,7 @@ MOST_JSON = 200_000  # bytes of a structured result
 
 EXAMPLES = """\
   kwire mcp dump.pcap
-  kwire mcp captures/
+  kwire mcp captures/ --keylog tls.keys
 
 Read-only access to these files and folders; secrets are masked. As a server in
 the assistant's settings:
@@ -36,6 +37,7 @@ the assistant's settings:
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of the command."""
     parser.add_argument("files", nargs="+", metavar="FILE", help="dumps, or folders of dumps, that may be read")
+    add_keylog(parser)
 
 
 class ToolAnswer(NamedTuple):
@@ -50,10 +52,12 @@ class Tools:
 
     Args:
         roots: files and folders that may be read.
+        keylog: the file of TLS session keys for calls with `tls`; None if there is none.
     """
 
-    def __init__(self, roots: list[Path]) -> None:
+    def __init__(self, roots: list[Path], keylog: Path | None = None) -> None:
         self.roots: list[Path] = [root.resolve() for root in roots]
+        self.keylog: Path | None = keylog
 
     @property
     def functions(self) -> list[Callable[..., ToolAnswer]]:
@@ -88,6 +92,7 @@ class Tools:
         slow: int = 0,
         unanswered: bool = False,
         removed_in: str = "",
+        tls: bool = False,
     ) -> ToolAnswer:
         """Count the frames of a dump: requests, errors, bytes and latency.
 
@@ -99,27 +104,36 @@ class Tools:
             slow: instead of counts, so many of the slowest requests.
             unanswered: instead of counts, the requests without a response, and why.
             removed_in: instead of counts, the clients that break with this Kafka release, such as 4.0.
+            tls: read the TLS connections of a capture, with the keys of the server.
         """
         modes = [f"--slow={_count(slow)}"] * bool(slow) + ["--unanswered"] * unanswered
         modes += [f"--removed-in={removed_in}"] * bool(removed_in) + ["--latency"] * latency
         if len(modes) > 1:
             raise ValueError("latency, slow, unanswered and removed_in are different tables: choose one of them")
         grouped = [f"--by={by}"] if not modes or latency else []
-        return self._run_both("stats", *grouped, *modes, *["--errors"] * errors, "--", self._check_readable(file))
+        return self._run_both("stats", *grouped, *modes, *["--errors"] * errors, *self._inputs(tls, file))
 
-    def latency(self, file: str, by: str = "api", slow: int = 0) -> ToolAnswer:
+    def latency(self, file: str, by: str = "api", slow: int = 0, tls: bool = False) -> ToolAnswer:
         """Show where the time of requests went: waits that were asked for, time beyond them, network, thinking.
 
         Args:
             file: one of `files`.
             by: api, client, broker, or several of them separated by commas.
             slow: list so many of the slowest requests, too.
+            tls: read the TLS connections of a capture, with the keys of the server.
         """
         slowest = [f"--slow={_count(slow)}"] * bool(slow)
-        return self._run_both("latency", f"--by={by}", *slowest, "--", self._check_readable(file))
+        return self._run_both("latency", f"--by={by}", *slowest, *self._inputs(tls, file))
 
     def decode(
-        self, file: str, where: str = "", fields: str = "", first: int = 50, since: str = "", until: str = ""
+        self,
+        file: str,
+        where: str = "",
+        fields: str = "",
+        first: int = 50,
+        since: str = "",
+        until: str = "",
+        tls: bool = False,
     ) -> ToolAnswer:
         """Decode frames of a dump, or records of a log segment, one line each.
 
@@ -132,31 +146,34 @@ class Tools:
             first: the maximum number of frames, at most 500.
             since: only frames from this time on, such as 2026-11-21T06:27:38 or 06:27:38.
             until: only frames up to this time.
+            tls: read the TLS connections of a capture, with the keys of the server.
         """
         named = {"--where": where, "--fields": fields, "--from": since, "--to": until}
         chosen = [f"{option}={value}" for option, value in named.items() if value]
-        return self._run("decode", *chosen, f"--first={_count(first)}", "--no-pager", "--", self._check_readable(file))
+        return self._run("decode", *chosen, f"--first={_count(first)}", "--no-pager", *self._inputs(tls, file))
 
-    def explain(self, file: str, frame: int) -> ToolAnswer:
+    def explain(self, file: str, frame: int, tls: bool = False) -> ToolAnswer:
         """Show all fields of one frame, with the names of error codes.
 
         Args:
             file: one of `files`.
             frame: its number in the dump, counted from 0, as decode prints it with fields=frame.
+            tls: read the TLS connections of a capture, with the keys of the server.
         """
         where = f"--where=frame == {int(frame)}"
-        return self._run("decode", "-v", where, "--first=1", "--no-pager", "--", self._check_readable(file))
+        return self._run("decode", "-v", where, "--first=1", "--no-pager", *self._inputs(tls, file))
 
-    def exchange(self, file: str, frame: int) -> ToolAnswer:
+    def exchange(self, file: str, frame: int, tls: bool = False) -> ToolAnswer:
         """Show a request and its response, with all fields, by the number of one of them.
 
         Args:
             file: one of `files`.
             frame: its number in the dump, counted from 0.
+            tls: read the TLS connections of a capture, with the keys of the server.
         """
-        return self._run("decode", "-v", f"--request={int(frame)}", "--no-pager", "--", self._check_readable(file))
+        return self._run("decode", "-v", f"--request={int(frame)}", "--no-pager", *self._inputs(tls, file))
 
-    def timeline(self, file: str, about: str = "", since: str = "", until: str = "") -> ToolAnswer:
+    def timeline(self, file: str, about: str = "", since: str = "", until: str = "", tls: bool = False) -> ToolAnswer:
         """List what happened in order: leaders, ISRs, disks, rebalances and why, errors, retries, connections.
 
         Args:
@@ -164,39 +181,43 @@ class Tools:
             about: group:G, topic:T, client:C or broker:N; everything if it is empty.
             since: only events from this time on, such as 2026-11-21T06:27:38 or 06:27:38.
             until: only events up to this time.
+            tls: read the TLS connections of a capture, with the keys of the server.
         """
         named = {"--about": about, "--from": since, "--to": until}
         chosen = [f"{option}={value}" for option, value in named.items() if value]
-        return self._run_both("timeline", *chosen, "--", self._check_readable(file))
+        return self._run_both("timeline", *chosen, *self._inputs(tls, file))
 
-    def cluster(self, file: str, at: str = "") -> ToolAnswer:
+    def cluster(self, file: str, at: str = "", tls: bool = False) -> ToolAnswer:
         """Show the brokers by rack, and the topics, leaders, replicas and ISRs, from a dump or a metadata log.
 
         Args:
             file: one of `files`.
             at: the state at a time, or after a frame; the last one if it is empty.
+            tls: read the TLS connections of a capture, with the keys of the server.
         """
-        return self._run_both("cluster", *[f"--at={at}"] * bool(at), "--", self._check_readable(file))
+        return self._run_both("cluster", *[f"--at={at}"] * bool(at), *self._inputs(tls, file))
 
-    def groups(self, file: str, group: str = "", at: str = "") -> ToolAnswer:
+    def groups(self, file: str, group: str = "", at: str = "", tls: bool = False) -> ToolAnswer:
         """Show consumer groups: members, racks, assignments, lag.
 
         Args:
             file: one of `files`.
             group: only this group.
             at: the state at a time, or after a frame; the last one if it is empty.
+            tls: read the TLS connections of a capture, with the keys of the server.
         """
         named = {"--group": group, "--at": at}
         chosen = [f"{option}={value}" for option, value in named.items() if value]
-        return self._run_both("cluster", "--groups", *chosen, "--", self._check_readable(file))
+        return self._run_both("cluster", "--groups", *chosen, *self._inputs(tls, file))
 
-    def compare(self, before: str, after: str) -> ToolAnswer:
+    def compare(self, before: str, after: str, tls: bool = False) -> ToolAnswer:
         """Compare the traffic of two captures: clients, versions, topics, errors, latencies.
 
         Args:
             before, after: two of `files`.
+            tls: read the TLS connections of both, with the keys of the server.
         """
-        return self._run_both("compare", "--", self._check_readable(before), self._check_readable(after))
+        return self._run_both("compare", *self._inputs(tls, before, after))
 
     def schema(self, message: str) -> ToolAnswer:
         """Show the fields of a message and what they mean.
@@ -213,6 +234,13 @@ class Tools:
             code: a number, a name, or a part of a name.
         """
         return self._run_both("errors", "--", code, member="errors")
+
+    def _inputs(self, tls: bool, *files: str) -> list[str]:
+        """Return the arguments that name files which may be read, and the keys of their TLS connections."""
+        allowed = list(map(self._check_readable, files))
+        if tls and self.keylog is None:
+            raise ValueError("this server has no TLS keys: it is started with kwire mcp --keylog KEYS FILE")
+        return [*[f"--keylog={self.keylog}"] * tls, "--", *allowed]
 
     def _check_readable(self, file: str) -> str:
         if not self._may_be_read(Path(file)):
@@ -233,11 +261,11 @@ class Tools:
         return ToolAnswer(_limit_text(out) + (f"\n{_limit_text(remarks)}" if remarks else ""))
 
     def _run_both(self, command: str, *arguments: str, member: str = "") -> ToolAnswer:
-        """Run a command twice at the same time; return its text, and its JSON, a list as the value of `member`."""
-        with ThreadPoolExecutor(1) as pool:
-            as_json = pool.submit(self._outputs, command, "--json", *arguments)
-            answer = self._run(command, *arguments)
-            data = json.loads(as_json.result()[0])
+        """Run a command; return its text, and its JSON, a list as the value of `member`."""
+        with tempfile.TemporaryDirectory(prefix="kwire-") as folder:
+            file = Path(folder, "answer.json")
+            answer = self._run(command, f"--json-file={file}", *arguments)
+            data = json.loads(file.read_bytes())
         return answer._replace(data=_shorten({member: data} if member else data))
 
     def _outputs(self, *arguments: str) -> tuple[str, str]:
@@ -289,7 +317,8 @@ def run(options: argparse.Namespace) -> int:
     for root in roots:
         if not root.exists():
             raise DumpError("there is no such file or folder", file=str(root))
-    server_of(Tools(roots)).run("stdio")
+    keylog = None if options.keylog is None else Path(options.keylog).resolve(strict=True)
+    server_of(Tools(roots, keylog)).run("stdio")
     return 0
 
 

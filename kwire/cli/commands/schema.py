@@ -5,14 +5,16 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Iterator
+from typing import Any
 
 from ...codecs.fallback.generated_python import decoder_source, encoder_source
 from ...codecs.message_codec import Codec
-from ...render.escaping import escape, json_text
+from ...render.escaping import escape
 from ...render.schema_layout import layout_bnf, layout_json, layout_markdown, layout_table
 from ..options.message_names import named_codecs
 from ..options.output import add_colour
 from ..options.specs import add_profile, catalog_of
+from ..output.json_answer import add_json_file, print_json
 from ..terminal.terminal_style import style_for
 
 EXAMPLES = """\
@@ -36,6 +38,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         ("source", "as the Python that decodes and encodes it"),
     ):
         forms.add_argument(f"--{form}", dest="form", action="store_const", const=form, help=about)
+    add_json_file(parser)
     add_profile(parser)
     add_colour(parser)
 
@@ -44,9 +47,7 @@ def run(options: argparse.Namespace) -> int:
     """Print the layout of messages."""
     style = style_for(sys.stdout, options.color)
     codecs = [codec for text in options.names for codec in named_codecs(text, catalog_of(options))]
-    if options.form == "json":
-        layouts = [layout_json(codec) for codec in codecs]
-        print(json_text(layouts if len(layouts) > 1 else layouts[0]))
+    if print_json(options, lambda: _layouts(codecs), is_asked=options.form == "json"):
         return 0
     for index, codec in enumerate(codecs):
         print("\n" if index else "", end="")
@@ -54,6 +55,11 @@ def run(options: argparse.Namespace) -> int:
         for line in lines(codec) if lines else layout_table(codec, style):
             print(escape(line) if not style.colour else line)
     return 0
+
+
+def _layouts(codecs: list[Codec]) -> Any:
+    layouts = [layout_json(codec) for codec in codecs]
+    return layouts if len(layouts) > 1 else layouts[0]
 
 
 def _source(codec: Codec) -> Iterator[str]:

@@ -14,7 +14,6 @@ import msgspec
 from ...capture.tcp.connection_share import ALL, ConnectionShare
 from ...errors import KwireError, suggestion
 from ...protocol.frames.captured_frame import count_frames
-from ...render.escaping import json_text
 from ...render.statistics.count_table import count_table, traffic_json
 from ...render.statistics.latency_table import latency_table, slowest_table
 from ...render.statistics.unanswered_table import unanswered_table
@@ -35,6 +34,7 @@ from ..options.output import add_colour
 from ..options.releases import named_release
 from ..options.specs import add_profile, catalog_of
 from ..options.usage_error import UsageError
+from ..output.json_answer import add_json, print_json
 from ..terminal.progress import with_progress
 from ..terminal.remarks import remark
 from ..terminal.terminal_style import style_for
@@ -90,7 +90,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--errors", action="store_true", help="add a column of error counts (slower)")
     add_jobs(parser, "count one capture in N processes; default: more than one from 256 MB on", default=None)
     forms = parser.add_mutually_exclusive_group()
-    forms.add_argument("--json", action="store_true", help="print one JSON object")
+    add_json(parser, forms)
     forms.add_argument("--csv", action="store_true", help="print the table as CSV")
     add_profile(parser)
     add_colour(parser)
@@ -169,12 +169,9 @@ def _list_unanswered(options: argparse.Namespace) -> int:
 def _show_unanswered(tallies: dict[str, UnansweredRequests], options: argparse.Namespace) -> None:
     """Print the requests of all files, and the number of each kind."""
     table = unanswered_table(tallies)
-    if options.json:
-        print(json_text({"kwire": 1, "unanswered": table.objects()}))
-    elif options.csv:
-        print(table.csv(), end="")
-    else:
-        print("\n".join(table.lines(style_for(sys.stdout, options.color))))
+    if not print_json(options, lambda: {"kwire": 1, "unanswered": table.objects()}):
+        lines = table.lines(style_for(sys.stdout, options.color))
+        print(table.csv() if options.csv else "\n".join(lines) + "\n", end="")
     requests = sum(tally.requests for tally in tallies.values())
     none = sum(tally.expect_none for tally in tallies.values())
     count = sum(tally.count for tally in tallies.values())
@@ -267,8 +264,7 @@ def _show(traffic: Traffic, options: argparse.Namespace, new: str | None) -> boo
     """Print the counts; return whether any client breaks."""
     uses = unsupported_uses(traffic, new) if new else []
     breaks = any(use.breaks for use in uses)
-    if options.json:
-        print(json_text(traffic_json(traffic, uses, new)))
+    if print_json(options, lambda: traffic_json(traffic, uses, new)):
         return breaks
     if options.csv:
         print(_tables(traffic, options)[0].csv(), end="")

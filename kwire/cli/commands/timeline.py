@@ -9,13 +9,13 @@ from collections.abc import Callable
 from ...cluster.activity.activity_event import SUBJECTS, ActivityEvent
 from ...errors import DumpError
 from ...render.cluster.activity_text import activity_json, activity_lines
-from ...render.escaping import json_text
 from ...render.html.timeline_page import timeline_page
 from ...render.value_text import count_text
 from ..filters.time_span import TimeSpan
 from ..options.inputs import add_inputs, title_of
 from ..options.output import add_colour
 from ..options.usage_error import UsageError
+from ..output.json_answer import add_json, print_json
 from ..output.output_files import output_text
 from ..terminal.remarks import remark
 from ..terminal.terminal_style import style_for
@@ -62,7 +62,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--kind", metavar="KINDS", help=f"only events of these kinds: {', '.join(KINDS)}")
     parser.add_argument("--from", dest="since", metavar="TIME", help="events from this time or frame on")
     parser.add_argument("--to", dest="until", metavar="TIME", help="events up to this time or frame")
-    parser.add_argument("--json", action="store_true", help="print one JSON object")
+    add_json(parser)
     parser.add_argument("--html", action="store_true", help="write a self-contained HTML page")
     parser.add_argument("-o", "--output", metavar="FILE", help="output file of --html; default: standard output")
     add_colour(parser)
@@ -77,8 +77,7 @@ def run(options: argparse.Namespace) -> int:
     if not events:
         raise DumpError("nothing happened in it that a timeline shows", file=title_of(options))
     shown = [event for event in events if wanted(event)]
-    if options.json:
-        print(json_text(activity_json(shown)))
+    if print_json(options, lambda: activity_json(shown)):
         return 0
     if options.html:
         with output_text(options.output, options.files, recursive=options.recursive) as write:

@@ -5,7 +5,9 @@ from __future__ import annotations
 import asyncio
 import importlib
 import json
+import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -164,6 +166,46 @@ def test_structured_results_are_those_of_their_schemas(capsys: pytest.CaptureFix
     assert [len(answers[name]["slowest"]) for name in ("stats", "latency")] == [2, 2]
     assert [message["name"] for message in answers["schema"]["messages"]] == ["MetadataRequest", "MetadataResponse"]
     assert "LEADER_NOT_AVAILABLE" in [error["name"] for error in answers["errors"]["errors"]]
+
+
+def test_each_tool_reads_its_input_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    runs, run = list[list[str]](), subprocess.run
+
+    def counted(command: list[str], **settings: Any) -> Any:
+        runs.append(command)
+        return run(command, **settings)
+
+    monkeypatch.setattr(subprocess, "run", counted)
+    answer = Tools([Path(CAPTURE)]).stats(CAPTURE, errors=True)
+    assert "MEMBER_ID_REQUIRED" in answer.text
+    assert answer.data is not None
+    assert len(answer.data["rows"]) > 5
+    assert len(runs) == 1
+
+
+def test_keys_of_tls_are_those_of_the_server(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    keys = tmp_path / "tls.keys"
+    keys.write_text("CLIENT_RANDOM 00 11\n")
+    with pytest.raises(ValueError, match="kwire mcp --keylog KEYS FILE"):
+        Tools([Path(CAPTURE)]).decode(CAPTURE, tls=True)
+    monkeypatch.setenv("PATH", str(tmp_path))
+    tools = Tools([Path(CAPTURE)], keys)
+    assert "Metadata" in tools.decode(CAPTURE).text
+    calls: list[Callable[[], Any]] = [
+        lambda: tools.decode(CAPTURE, tls=True),
+        lambda: tools.explain(CAPTURE, 1, tls=True),
+        lambda: tools.exchange(CAPTURE, 1, tls=True),
+        lambda: tools.stats(CAPTURE, tls=True),
+        lambda: tools.latency(CAPTURE, tls=True),
+        lambda: tools.timeline(CAPTURE, tls=True),
+        lambda: tools.cluster(CAPTURE, tls=True),
+        lambda: tools.groups(CAPTURE, tls=True),
+        lambda: tools.compare(CAPTURE, CAPTURE, tls=True),
+    ]
+    for call in calls:
+        with pytest.raises(ValueError, match="--keylog needs tshark"):
+            call()
+    assert main(["mcp", CAPTURE, "--keylog", str(tmp_path / "none")]) == 2
 
 
 @pytest.mark.parametrize(
