@@ -87,20 +87,36 @@ class MessageSummary:
         """
         return tuple({name or "" if id_ is None else self.name_topic(id_, name): None for id_, name in topics})
 
+    def named_ids(self, codec: Codec, message: Any) -> dict[bytes, str]:
+        """Return the names of the topic ids that a decoded message contains without a name, as far as they are known.
+
+        Names beside their ids are stored.
+
+        Args:
+            codec: the codec of the message.
+            message: the decoded message.
+        """
+        named = dict[bytes, str]()
+        for topic_id, own_name in self.pairs(codec, message) if has_topic_ids(codec) else ():
+            if topic_id is None:
+                continue
+            if own_name:
+                self.name_topic(topic_id, own_name)
+            elif (name := self.topic_of(topic_id)) is not None:
+                named[topic_id] = name
+        return named
+
     def topic_of(self, topic_id: bytes) -> str | None:
         """Return the name of a topic id; None if it is unknown, or no topic's."""
-        name = self.name_topic(topic_id, None) if any(topic_id) else None
-        return None if name is None or name.startswith("?") else name
+        if topic_id not in self.names_by_id and self.look_ahead is not None and any(topic_id):
+            self.look_ahead(topic_id)
+        return self.names_by_id.get(topic_id)
 
     def name_topic(self, topic_id: bytes, name: str | None) -> str:
         """Return the name of a topic with an id; a name that a message contained is stored."""
         if name and len(self.names_by_id) < self.most_names:
             self.names_by_id[topic_id] = name
-        if name:
-            return name
-        if topic_id not in self.names_by_id and self.look_ahead is not None:
-            self.look_ahead(topic_id)
-        return self.names_by_id.get(topic_id) or f"?{topic_id.hex()[:8]}"
+        return name or self.topic_of(topic_id) or f"?{topic_id.hex()[:8]}"
 
 
 def error_codes(codec: Codec, message: Any) -> tuple[tuple[str, int], ...]:
@@ -150,6 +166,12 @@ def has_topics(codec: Codec) -> bool:
 def has_errors(codec: Codec) -> bool:
     """Whether messages of a codec have fields with error codes."""
     return bool(plan_fields(codec, _is_error_code))
+
+
+@lru_cache(maxsize=1024)
+def has_topic_ids(codec: Codec) -> bool:
+    """Whether messages of a codec have fields with topic ids (KIP-516), with or without the names beside them."""
+    return any(isinstance(step.interest, _TopicIdField) for step in leaf_steps(plan_fields(codec, _find_topic)))
 
 
 @lru_cache(maxsize=1024)

@@ -147,9 +147,9 @@ def _form(options: argparse.Namespace, query: Query, catalog: Catalog) -> Form:
 
 def _plain_form(options: argparse.Namespace, query: Query, catalog: Catalog) -> Form:
     if options.json:
-        return AsArray()
+        return AsArray(query.context.summary)
     if options.jsonl:
-        return AsJson()
+        return AsJson(query.context.summary)
     if options.fields is not None:
         return AsFields(options.fields, options.format, catalog, query)
     if options.count:

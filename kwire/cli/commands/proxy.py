@@ -128,13 +128,14 @@ def _failure(context: dict[str, Any]) -> str:
 
 
 def _shower(options: argparse.Namespace, counts: dict[str, int]) -> Show:
-    lines, safe = FrameLines(MessageSummary(), style_for(sys.stdout, options.color)), masker(options)
+    summary = MessageSummary()
+    lines, safe = FrameLines(summary, style_for(sys.stdout, options.color)), masker(options)
 
     def show(result: Result) -> None:
         counts["messages"] += 1
         if options.quiet:
             return
         shown = safe(result)
-        print(json_line(shown) + "\n" if options.jsonl else lines.text(shown), end="", flush=True)
+        print(json_line(shown, summary) + "\n" if options.jsonl else lines.text(shown), end="", flush=True)
 
     return show

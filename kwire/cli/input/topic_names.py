@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Callable, Iterator
+from functools import lru_cache
 
 from ...capture.dump import Dump
 from ...capture.files import local_path
@@ -26,7 +27,24 @@ def look_ahead_in(options: argparse.Namespace, summary: MessageSummary) -> None:
     """Let a summary read on in all inputs when a topic id is unknown; a pipe or a growing file is read only once."""
     if getattr(options, "follow", False) or getattr(options, "keylog", None) is not None:
         return
-    summary.look_ahead = LookAhead(_learn_all(options, summary), summary)
+    files = tuple(options.files), getattr(options, "recursive", False)
+    summary.look_ahead = LookAhead(_learn_all(*files, catalog_of(options), summary), summary)
+
+
+def shared_summary(options: argparse.Namespace) -> MessageSummary:
+    """Return the summary for all ranges that this process reads of a capture: see `range_jobs.run_jobs`.
+
+    With one of its own, each range in which a topic id has no name would read ahead in the whole input.
+    """
+    files = tuple(options.files), getattr(options, "recursive", False)
+    return _make_summary(options.run_id, *files, catalog_of(options))
+
+
+@lru_cache(maxsize=1)
+def _make_summary(run_id: str, files: tuple[str, ...], recursive: bool, catalog: Catalog) -> MessageSummary:
+    summary = MessageSummary()
+    summary.look_ahead = LookAhead(_learn_all(files, recursive, catalog, summary), summary)
+    return summary
 
 
 class LookAhead:
@@ -50,12 +68,12 @@ class LookAhead:
                 return
 
 
-def _learn_all(options: argparse.Namespace, summary: MessageSummary) -> Iterator[None]:
+def _learn_all(files: tuple[str, ...], recursive: bool, catalog: Catalog, summary: MessageSummary) -> Iterator[None]:
     """Read all files of a command that can be read twice: one often names the topics of another."""
-    for file, _ in files_of(options.files, getattr(options, "recursive", False)):
+    for file, _ in files_of(list(files), recursive):
         path = local_path(file) if file != "-" else None
         if path is not None and path.is_file():
-            yield from _learn(file, catalog_of(options), summary)
+            yield from _learn(file, catalog, summary)
 
 
 def _learn(file: str, catalog: Catalog, summary: MessageSummary) -> Iterator[None]:

@@ -20,7 +20,7 @@ from ...render.colours import Style
 from ...render.escaping import json_text
 from ...render.frame_line import FrameLines
 from ...render.frame_tree import tree
-from ...render.json_objects.frame_json import envelope, json_line
+from ...render.json_objects.frame_json import json_line, named_envelope
 from ...render.json_objects.record_json import record_envelope, record_json_line
 from ...render.record_lines import RecordLines
 from ...render.record_tree import RecordTree
@@ -64,15 +64,25 @@ class Form(Protocol):
 
 
 class AsJson:
-    """Items as JSON lines."""
+    """Items as JSON lines.
+
+    Args:
+        summary: knows the names of topic ids.
+    """
+
+    def __init__(self, summary: MessageSummary) -> None:
+        self._summary = summary
 
     def writer(self, decoder: FrameDecoder, file: str, *, sealed: bool, query: Query | None) -> LineWriter:
         """Return what writes the lines of a capture."""
-        return JsonLines(decoder, file, sealed=sealed, selection=captured_query(query, file, sealed=sealed))
+        selection = captured_query(query, file, sealed=sealed)
+        if selection is not None:
+            selection.shows_topics = True
+        return JsonLines(decoder, file, sealed=sealed, selection=selection, summary=self._summary)
 
     def text(self, item: Item) -> str:
         """Return the line of an item."""
-        return (record_json_line(item) if isinstance(item, ENTRY) else json_line(item)) + "\n"
+        return (record_json_line(item) if isinstance(item, ENTRY) else json_line(item, self._summary)) + "\n"
 
     def end(self) -> str:
         """Return an empty string: JSON lines have no end."""
@@ -95,15 +105,21 @@ class _AsDecoded:
 
 
 class AsArray(_AsDecoded):
-    """Items as one JSON array."""
+    """Items as one JSON array.
 
-    def __init__(self) -> None:
+    Args:
+        summary: knows the names of topic ids.
+    """
+
+    def __init__(self, summary: MessageSummary) -> None:
+        self._summary = summary
         self._separator = "[\n"
 
     def text(self, item: Item) -> str:
         """Return the element of an item."""
         separator, self._separator = self._separator, ",\n"
-        return separator + json_text(record_envelope(item) if isinstance(item, ENTRY) else envelope(item))
+        members = record_envelope(item) if isinstance(item, ENTRY) else named_envelope(item, self._summary)
+        return separator + json_text(members)
 
     def end(self) -> str:
         """Return the end of the array."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from secrets import token_hex
 from typing import Any
 
 from ...capture.dump import Dump
@@ -38,6 +39,7 @@ def run_jobs(
     """
     assert dump.divide is not None
     sent = argparse.Namespace(**{name: value for name, value in vars(options).items() if name not in NOT_SENT})
+    sent.run_id = token_hex(8)  # what ranges of a process share is not shared with those of another run
     size = min(MOST_RANGE, max(LEAST_RANGE, Path(dump.file).stat().st_size // (options.jobs * RANGES_PER_JOB)))
     with WorkerPool(options.jobs) as workers:
         for result in workers.run(PoolTask(function, (sent, part)) for part in dump.divide(consumer, size)):

@@ -14,7 +14,7 @@ from ...capture.ranges.capture_ranges import CaptureRange, open_range
 from ...query.frame_context import FrameContext
 from ..filters.frame_filter import query_for
 from ..input.dump_decoder import DumpDecoder
-from ..input.topic_names import look_ahead_in
+from ..input.topic_names import shared_summary
 from ..options.specs import catalog_of
 from .capture_lines import CaptureLines
 from .chosen_items import ChosenItems
@@ -37,11 +37,11 @@ def lines_in_jobs(dump: Dump, lines: CaptureLines, options: argparse.Namespace) 
 
 def write_range(options: argparse.Namespace, part: CaptureRange, file: BinaryIO) -> Counter[str]:
     """Write the JSON lines of a range to a file; return their counts."""
-    catalog, context, counts = catalog_of(options), FrameContext(), Counter[str]()
+    catalog, context, counts = catalog_of(options), FrameContext(shared_summary(options)), Counter[str]()
     chosen = ChosenItems(query_for(options, catalog, context), counts, None, _is_any)
     reading = DumpDecoder(options, salvage=not options.strict)
-    look_ahead_in(options, context.summary)
-    lines = CaptureLines(Dump("", iter(()), file=printable_name(part.path)), reading, AsJson(), chosen)
+    form = AsJson(context.summary)
+    lines = CaptureLines(Dump("", iter(()), file=printable_name(part.path)), reading, form, chosen)
     with open_range(part, FrameExtractor(printable_name(part.path), catalog), lines) as batches:
         for text in lines.lines_of(batches):
             file.write(text.encode("utf-8", "surrogatepass"))

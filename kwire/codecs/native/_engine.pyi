@@ -208,10 +208,12 @@ class PairingState:
     _client: bytes
 
 class BodyFacts:
+    has_ids: bool
     def __init__(
         self, table: NodeTable, marks: dict[Any, str | int], guarded: frozenset[str | bytes] = ...
     ) -> None: ...
     def values_of(self, body: bytes, count: int, texts: int) -> list[list[Any]] | None: ...
+    def names(self, body: bytes, summary: Any) -> tuple[str, ...] | None: ...
     def of(self, body: bytes) -> tuple[list[int], list[tuple[bytes | None, str | None]]] | None: ...
     def path(self, field: int) -> str: ...
 
@@ -231,6 +233,7 @@ class KindState:
     order: tuple[bytes, bytes]
     test: Any
     row: Any
+    answers: dict[Any, Any] | None
     reads_body: bool
 
 class Selection:

@@ -47,6 +47,7 @@ cdef class BodyFacts:
     cdef NodeTable table
     cdef bytes marks
     cdef frozenset guarded
+    cdef readonly bint has_ids     # whether bodies have topic ids
 
     def __cinit__(self, NodeTable table not None, dict marks not None, frozenset guarded=frozenset()):
         self.table, self.guarded = table, guarded
@@ -71,6 +72,7 @@ cdef class BodyFacts:
             names += 0 if mark != TOPIC_NAME else 2 if is_array else 1
             ids += mark == TOPIC_ID
             f += 1
+        self.has_ids = self.has_ids or ids > 0
         if ids and ids + names > 2:
             raise ValueError("the table pairs a topic id with several names")
         return 0
@@ -101,6 +103,26 @@ cdef class BodyFacts:
                 return None
             topics = [(topic_id(&facts.topics[i]), topic_name(&facts.topics[i])) for i in range(facts.count)]
             return [facts.errors[i].code for i in range(facts.error_count)], topics
+        finally:
+            release_facts(&facts)
+
+    def names(self, bytes body not None, summary):
+        """Return the distinct names of the topics of a body, as `MessageSummary.names` does; None if it must be
+        decoded."""
+        cdef Facts facts
+        cdef Py_ssize_t i
+        cdef dict names = {}
+        begin_facts(&facts)
+        try:
+            if not self.find(address_of(body), PyBytes_GET_SIZE(body), &facts):
+                return None
+            for i in range(facts.count):
+                if facts.topics[i].id == NULL:
+                    name = topic_name(&facts.topics[i]) or ""
+                else:
+                    name = topic_text(summary, &facts.topics[i])
+                names[name] = None
+            return tuple(names)
         finally:
             release_facts(&facts)
 

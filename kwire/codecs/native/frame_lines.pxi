@@ -7,6 +7,7 @@ cdef bint write_json(const Captured* frame, writer, Taken taken, int64_t number,
     cdef PairingState connection = taken.connection
     cdef const uint8_t* p = bytes_of_frame(frame)
     cdef Py_ssize_t start = 0 if kind is None or frame.now < SECOND else kind.body_start(p, frame.size)
+    cdef Py_ssize_t written
     cdef tuple texts
     cdef object body = None
     if not start:
@@ -25,7 +26,12 @@ cdef bint write_json(const Captured* frame, writer, Taken taken, int64_t number,
     put_bytes(o, kind.front)
     put_decimal(o, int32_at(p, frame.size, 8 if frame.is_request else 4))
     put_bytes(o, kind.back)
-    if not write_body(kind, &taken.facts, p + start, frame.size - start, o):
+    written = o.size
+    if not (
+        write_body(kind, &taken.facts, p + start, frame.size - start, o)
+        and (kind.facts is None or not kind.facts.has_ids or write_names(writer.summary, &taken.facts, o))
+    ):
+        o.size = written
         body = writer.body_text(kind, copied(p, frame.size, start, frame.size))
         if body is None:
             return False
@@ -158,6 +164,39 @@ cdef bint write_body(KindState kind, Facts* facts, const uint8_t* p, Py_ssize_t 
         return False
     taken_paths.texts_written += 1
     return True
+
+
+cdef bint write_names(summary, const Facts* found, Output* o) except -1:
+    """Write the names of topic ids that a body contains without a name, as `topic_names_json.names_text` does; store
+    the names of the others. False if the text is not printable ASCII."""
+    cdef Py_ssize_t i, start = o.size, size
+    cdef const Topic* topic
+    cdef const uint8_t* name
+    cdef set seen = None
+    for i in range(found.count):
+        topic = &found.topics[i]
+        if topic.id == NULL:
+            continue
+        if topic.size:
+            topic_text(summary, topic)
+            continue
+        id = topic_id(topic)
+        text = name_of_id(summary, id)
+        if text is None or seen is not None and id in seen:
+            continue
+        if seen is None:
+            seen = set()
+            put(o, b',"names":{"topics":{', 20)
+        else:
+            room(o, 1)[0] = c','
+        seen.add(id)
+        put_base64(o, topic.id, 16, BASE64URL, False)
+        room(o, 1)[0] = c':'
+        name = bytes_of_text(<PyObject*>text, &size)
+        put_string(o, name, size)
+    if seen is not None:
+        put(o, b"}}", 2)
+    return is_printable(o.data + start, o.size - start)
 
 
 cdef int put_bytes(Output* o, bytes text) except -1:

@@ -106,6 +106,14 @@ cdef object topic_text(summary, const Topic* topic):
     return summary.name_topic(id, topic_name(topic))
 
 
+cdef object name_of_id(summary, id):
+    """Return the name of a topic id; None if it is unknown: as `MessageSummary.topic_of`."""
+    cdef PyObject* known = PyDict_GetItemWithError(summary.names_by_id, id)
+    if known != NULL:
+        return <object>known
+    return None if summary.look_ahead is None else summary.topic_of(id)
+
+
 cdef object unknown_topic(const Topic* topic):
     """Return the text for a topic id without a name."""
     cdef uint8_t[9] text

@@ -12,12 +12,13 @@ from ...protocol.frame_kinds import FrameKind, FrameKinds, decode_clean
 from ...protocol.frames.captured_frame import SECOND, CapturedFrame, Endpoints, make_frame
 from ...protocol.headers.apis import Call
 from ...protocol.headers.header import Header
-from ...protocol.message_summary import make_body_facts
+from ...protocol.message_summary import MessageSummary, has_topic_ids, make_body_facts
 from ...query.captured_query import CapturedQuery
 from ...redact.masking import mask_message
 from ...redact.metadata_log_secrets import MESSAGES, METADATA_LOG
 from ...redact.secret_messages import may_carry, may_hold_secrets
 from ..escaping import escape
+from ..json_objects.topic_names_json import names_text
 from ..response_link import link_of
 from .line_writer import CaptureWriterBase
 
@@ -25,11 +26,23 @@ Tails = tuple[bytes, bytes, str, str]
 
 
 class JsonLines(CaptureWriterBase):
-    """Writes the JSON lines of one capture; for the arguments see `CaptureWriterBase`."""
+    """Writes the JSON lines of one capture.
+
+    Args:
+        decoder, file, sealed, selection: the same as for `CaptureWriterBase`.
+        summary: knows the names of topic ids.
+    """
 
     def __init__(
-        self, decoder: FrameDecoder, file: str, *, sealed: bool = True, selection: CapturedQuery | None = None
+        self,
+        decoder: FrameDecoder,
+        file: str,
+        *,
+        sealed: bool = True,
+        selection: CapturedQuery | None = None,
+        summary: MessageSummary | None = None,
     ) -> None:
+        self.summary: MessageSummary = summary or MessageSummary()
         self._kinds = FrameKinds(self._kind)
         super().__init__(decoder, file, self._kinds, sealed=sealed, selection=selection)
         start = f'"source":{{"file":{_json_text(file)},"frame":'
@@ -66,20 +79,24 @@ class JsonLines(CaptureWriterBase):
         return _JsonKind(call, is_request, codec, tagged, carries or (self.sealed and codec.name in MESSAGES))
 
     def body_text(self, kind: _JsonKind, body: bytes) -> str | None:
-        """Return a body as JSON text with its secrets masked; None if the codec cannot write the text."""
+        """Return a body as JSON text with its secrets masked, and the member after it with the names of topic ids; None
+        if the codec cannot write the text.
+        """
         codec = kind.codec
-        message = decode_clean(codec, body) if kind.may_hold_secrets else None
-        if message is not None and may_hold_secrets(codec, message):
+        message = decode_clean(codec, body) if kind.may_hold_secrets or kind.has_topic_ids else None
+        if message is not None and kind.may_hold_secrets and may_hold_secrets(codec, message):
             text: str | None = msgspec.json.encode(codec.jsonable(mask_message(codec, message))).decode()
         else:
             text = codec.json_text(body)
-        return None if text is None else escape(text)
+        if text is None or message is None or not kind.has_topic_ids:
+            return None if text is None else escape(text)
+        return escape(text) + names_text(self.summary.named_ids(codec, message))
 
 
 class _JsonKind(FrameKind):
     """The common parts of the lines of requests or responses: the text before and after the correlation id."""
 
-    __slots__ = ("head", "may_hold_secrets", "tail")
+    __slots__ = ("has_topic_ids", "head", "may_hold_secrets", "tail")
 
     def __init__(self, call: Call, is_request: bool, codec: Codec, tagged: bool, may_hold_secrets: bool) -> None:
         super().__init__(call, is_request, codec, tagged)
@@ -92,8 +109,11 @@ class _JsonKind(FrameKind):
         version = f',"payloadVersion":{codec.version}' if codec.version != api.version and not is_request else ""
         self.tail: str = f',"clientId":{_json_text(client_id)}}}{version},"payload":'
         self.front, self.back = self.head.encode(), self.tail.encode()
-        self.facts = make_body_facts(codec, METADATA_LOG) if may_hold_secrets and not may_carry(codec) else None
-        self.table = None if may_hold_secrets and self.facts is None else table_of(codec)
+        self.has_topic_ids: bool = has_topic_ids(codec)
+        if not (may_hold_secrets and may_carry(codec)) and (may_hold_secrets or self.has_topic_ids):
+            self.facts = make_body_facts(codec, METADATA_LOG if may_hold_secrets else frozenset())
+        is_plain = not may_hold_secrets and not self.has_topic_ids
+        self.table = table_of(codec) if is_plain or self.facts is not None else None
 
 
 def _json_link(header: Header, now: int) -> str:

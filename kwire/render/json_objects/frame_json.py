@@ -15,10 +15,12 @@ from ...codecs.json_writer import write_unknown_tags as tags_to_json
 from ...errors import DecodeError
 from ...protocol import Request, Response, Result, SaslMessage, Token, Undecodable
 from ...protocol.frames.stream_faults import NotKafka
+from ...protocol.message_summary import MessageSummary
 from ...protocol.nested import principal_of
 from ...schema.sensitive_fields import HIDDEN, Hidden
 from ..escaping import escape
 from ..sasl_token import token_json
+from .topic_names_json import named_ids, names_json
 
 
 def sender_of(envelope: Any) -> tuple[str | None, str]:
@@ -90,9 +92,20 @@ def _token_raw(result: Token) -> Any:
     return {HIDDEN: result.content.size} if hidden else result.frame.data.hex()
 
 
-def json_line(result: Result) -> str:
-    """Return the JSON of a frame on one line, safe for a terminal."""
-    return escape(msgspec.json.encode(envelope(result)).decode())
+def json_line(result: Result, summary: MessageSummary | None = None) -> str:
+    """Return the JSON of a frame on one line, safe for a terminal; with a summary, with the names of its topic ids."""
+    members = envelope(result) if summary is None else named_envelope(result, summary)
+    return escape(msgspec.json.encode(members).decode())
+
+
+def named_envelope(result: Result, summary: MessageSummary) -> dict[str, Any]:
+    """Return the JSON object of a frame with a member `names`: the names of topic ids that have none in the frame.
+
+    Args:
+        result: the same as for `envelope`.
+        summary: knows the names; those in the frame are stored there.
+    """
+    return envelope(result) | names_json(named_ids(result, summary))
 
 
 def error_json(error: DecodeError) -> dict[str, Any]:

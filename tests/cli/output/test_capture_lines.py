@@ -19,6 +19,7 @@ from tests.conftest import each_of, needs_shared
 from tests.protocol.test_frame_decoder import request
 
 M: Any = kwire.messages
+METADATA_LOG = bytes(15) + b"\1"  # the id of __cluster_metadata: KIP-595
 
 
 def capture_of(folder: Path, *conversations: Conversation, name: str = "all.pcap") -> Path:
@@ -151,9 +152,56 @@ def test_topics_that_other_messages_name(tmp_path: Path, capsys: pytest.CaptureF
         conversation.say(0, kwire.encode_request(message, version, correlation_id=number, client_id="me"))
         conversation.say(1, kwire.encode_response(answer, version, correlation_id=number))
     path = capture_of(tmp_path, conversation.close())
-    both_ways(capsys, str(path))
+    _, objects, _ = both_ways(capsys, str(path))
     lines = run_command(capsys, "decode", str(path))[1].splitlines()
     assert [line.split("me  ")[1] for line in lines if "-> Fetch" in line] == ["orders"] * 4
+    named = {"topics": {"AQEBAQEBAQEBAQEBAQEBAQ": "orders"}}
+    assert [names_in(line) for line in objects.splitlines()] == ([named] + [None] * 3 + [named] + [None] * 3) * 2
+    chosen = run_command(capsys, "decode", "--jsonl", "--api", "Fetch", "--first", "1", str(path))[1]
+    assert names_in(chosen) == named
+    (shown,) = json.loads(run_command(capsys, "decode", "--json", "--api", "Fetch", "--first", "1", str(path))[1])
+    assert shown["names"] == named
+    assert all("names" not in line for line in run_command(capsys, "decode", str(path), "--fields", "api")[1])
+
+
+def test_a_connection_is_chosen_by_its_endpoints(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Also where the groups of requests are noted for their responses, which is a part of the test of a frame."""
+    heartbeat = M.HeartbeatRequest(group_id="billing"), M.HeartbeatResponse(), 4
+    conversations = []
+    for port in (50000, 50001):
+        conversation = Conversation(ports=(port, 9092)).open()
+        for number, (message, answer, version) in enumerate(
+            [heartbeat, (M.ListGroupsRequest(), M.ListGroupsResponse(), 0)]
+        ):
+            conversation.say(0, kwire.encode_request(message, version, correlation_id=number, client_id="me"))
+            conversation.say(1, kwire.encode_response(answer, version, correlation_id=number))
+        conversations.append(conversation.close())
+    path = str(capture_of(tmp_path, *conversations))
+    _, objects, _ = both_ways(capsys, path)
+    ends = dict.fromkeys(json.loads(line)["source"]["client"] for line in objects.splitlines())
+    assert len(ends) == 2
+    for end in ends:
+        _, lines, _ = both_ways(capsys, path, "--conn", end)
+        assert [json.loads(line)["source"]["client"] for line in lines.splitlines()] == [end] * 4
+        fields = run_command(capsys, "decode", path, "--conn", end, "--fields", "api,group,client", "--format", "csv")[
+            1
+        ]
+        assert fields.splitlines()[1:] == [f"Heartbeat,billing,{end}"] * 2 + [f"ListGroups,,{end}"] * 2
+
+
+def test_json_lines_with_names_become_the_same_bytes(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    fetch = M.FetchRequest(topics=(M.FetchRequest.FetchTopic(topic_id=METADATA_LOG),))
+    data = kwire.encode_request(fetch, 13, correlation_id=7, client_id="me")
+    (tmp_path / "x.bin").write_bytes(data)
+    line = run_command(capsys, "decode", "--jsonl", str(tmp_path / "x.bin"))[1]
+    assert names_in(line) == {"topics": {"AAAAAAAAAAAAAAAAAAAAAQ": "__cluster_metadata"}}
+    (tmp_path / "x.jsonl").write_text(line)
+    run_command(capsys, "encode", str(tmp_path / "x.jsonl"), "-o", str(tmp_path / "y.bin"))
+    assert (tmp_path / "y.bin").read_bytes() == data
+
+
+def names_in(line: str) -> Any:
+    return json.loads(line).get("names")
 
 
 @needs_shared

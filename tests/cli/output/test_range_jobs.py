@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import pickle
 from collections.abc import Iterable, Iterator
 from pathlib import Path
@@ -9,14 +10,17 @@ from typing import Any
 
 import pytest
 
+import kwire
 from kwire.arrow.ranges import range_tasks
 from kwire.cli.main import main
 from kwire.cli.output import range_jobs
 from kwire.runtime.worker_pool import PoolResult, PoolTask, WorkerPool
+from tests.capture.building import Conversation, capture
 from tests.capture.damaged_packets import damaged_capture
 from tests.conftest import ROOT, SHARED, each_of
 from tests.seeds import TRIES, named, seeded
 
+M: Any = kwire.messages
 PCAP = ROOT / "fixtures/dumps/kafka-3.9-zk.pcap"
 CAPTURES = sorted((SHARED / "captures").glob("*.pcap*"))
 
@@ -75,6 +79,28 @@ def test_lines_and_reports_of_captures(path: Path, capsys: pytest.CaptureFixture
 def test_filters_and_several_files(words: tuple[str, ...], capsys: pytest.CaptureFixture[str]) -> None:
     files = str(PCAP), str(ROOT / "fixtures/dumps/kafka-3.9-zk.bin"), str(PCAP)
     check(capsys, "decode", *files, "--jsonl", *words)
+
+
+def test_names_of_topic_ids_from_other_ranges(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A name that the last range contains stands in lines of the first, and the other way round."""
+    early, late, never = (bytes([number]) * 16 for number in (1, 2, 3))
+    exchanges: list[tuple[Any, Any, int]] = []
+    for topic_id, name in ((early, "early"), (late, "late")):
+        topic = M.MetadataResponse.MetadataResponseTopic(topic_id=topic_id, name=name)
+        exchanges.append((M.MetadataRequest(topics=None), M.MetadataResponse(topics=[topic]), 12))
+        fetch = M.FetchRequest(topics=[M.FetchRequest.FetchTopic(topic_id=one) for one in (early, late, never)])
+        exchanges[1:1] = [(fetch, M.FetchResponse(), 13)] * 150
+    conversation = Conversation().open()
+    for number, (request, response, version) in enumerate(exchanges):
+        conversation.say(0, kwire.encode_request(request, version, correlation_id=number, client_id="me"))
+        conversation.say(1, kwire.encode_response(response, version, correlation_id=number))
+    path = tmp_path / "ids.pcap"
+    path.write_bytes(capture(conversation.close().segments))
+    lines = check(capsys, "decode", str(path), "--jsonl").splitlines()
+    named = {"topics": {"AQEBAQEBAQEBAQEBAQEBAQ": "early", "AgICAgICAgICAgICAgICAg": "late"}}
+    assert [json.loads(line)["names"] for line in lines if '"type":"request"' in line and "Fetch" in line] == [
+        named
+    ] * 300
 
 
 def test_lossy_captures(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

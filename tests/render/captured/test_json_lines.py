@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
@@ -61,7 +62,10 @@ class Batched:
         """Return the JSON line and the text line of a frame."""
         return (
             written(
-                self.json, [said_by(self.ends, spoken, number)], number, lambda one: json_line(self.safe(one)) + "\n"
+                self.json,
+                [said_by(self.ends, spoken, number)],
+                number,
+                lambda one: json_line(self.safe(one), self.json.summary) + "\n",
             ),
             written(
                 self.text, [said_by(self.others, spoken, number)], number, lambda one: self.form.text(self.safe(one))
@@ -83,21 +87,21 @@ def lines_of(frames: Sequence[Spoken], *, sealed: bool = True, salvage: bool = T
     quick, careful = FrameDecoder(salvage=salvage), FrameDecoder(salvage=salvage)
     lines, quickly = JsonLines(quick, FILE, sealed=sealed), []
     safe, wanted_texts = mask if sealed else (lambda result: result), FrameLines(MessageSummary())
-    in_batches = Batched(safe, salvage=salvage, sealed=sealed)
+    in_batches, summary = Batched(safe, salvage=salvage, sealed=sealed), MessageSummary()
     for number, spoken in enumerate(frames):
         said = said_by(ends, spoken, number)
         line, frame = lines.line(said, number), make_frame(said, FILE, number)
         result_of_frame = safe(careful.decode(frame))
-        wanted = json_line(result_of_frame)
+        wanted = json_line(result_of_frame, summary)
         quickly.append(isinstance(line, str))
-        assert text_of(line, safe) == wanted + "\n"
+        assert text_of(line, safe, lines.summary) == wanted + "\n"
         assert in_batches.lines(spoken, number) == (wanted + "\n", wanted_texts.text(result_of_frame))
         assert quick.connections.on(7).client == careful.connections.on(7).client
     return quickly
 
 
-def text_of(line: str | Result, safe: Callable[[Result], Result] = mask) -> str:
-    return line if isinstance(line, str) else json_line(safe(line)) + "\n"
+def text_of(line: str | Result, safe: Callable[[Result], Result] = mask, summary: MessageSummary | None = None) -> str:
+    return line if isinstance(line, str) else json_line(safe(line), summary) + "\n"
 
 
 METADATA = asked(M.MetadataRequest(topics=None), 1, 7)
@@ -109,6 +113,47 @@ def test_what_comes_again_is_told_again() -> None:
     response = M.MetadataResponse(topics=[TOPIC])
     frames = [asked(M.MetadataRequest(topics=None), 12, 7), answered(response, 12, 7)] * 3
     assert lines_of(frames) == [True] * 6
+
+
+def test_names_stand_beside_topic_ids() -> None:
+    """Ids without names, in any place of a message; the same id twice, an id of no topic, and unknown ids."""
+    orders, other, never = (bytes([number]) * 16 for number in (1, 2, 3))
+    names = {orders: "orders", other: 'q"\u202e\\'}
+    described = [M.MetadataResponse.MetadataResponseTopic(topic_id=id_, name=name) for id_, name in names.items()]
+    fetched = M.FetchRequest(
+        topics=[M.FetchRequest.FetchTopic(topic_id=id_) for id_ in (never, orders, other, bytes(16), orders)],
+        forgotten_topics_data=[M.FetchRequest.ForgottenTopic(topic_id=other)],
+    )
+    deleted = M.DeleteTopicsRequest(
+        topics=[
+            M.DeleteTopicsRequest.DeleteTopicState(topic_id=orders, name=None),
+            M.DeleteTopicsRequest.DeleteTopicState(name="by-name"),
+        ]
+    )
+    frames = [
+        asked(fetched, 13, 1),
+        answered(M.FetchResponse(responses=[M.FetchResponse.FetchableTopicResponse(topic_id=other)]), 13, 1),
+        asked(M.MetadataRequest(topics=None), 12, 2),
+        answered(M.MetadataResponse(topics=described), 12, 2),
+        asked(fetched, 13, 3),
+        answered(M.FetchResponse(responses=[M.FetchResponse.FetchableTopicResponse(topic_id=other)]), 13, 3),
+        asked(deleted, 6, 4),
+    ]
+    assert lines_of(frames) == [True] * 7
+    lines = JsonLines(FrameDecoder(), FILE)
+    ends = NamedEnds("", "", 7)
+    texts = [text_of(lines.line(said_by(ends, frame, number), number)) for number, frame in enumerate(frames)]
+    keys = {
+        id_: json.loads(texts[4])["payload"]["topics"][index]["topicId"] for index, id_ in ((1, orders), (2, other))
+    }
+    both = {"topics": {keys[id_]: name for id_, name in names.items()}}
+    found = [json.loads(text).get("names") for text in texts]
+    assert found[:4] == [None] * 4
+    assert found[4:] == [
+        both,
+        {"topics": {keys[other]: names[other]}},
+        {"topics": {keys[orders]: "orders"}},
+    ]
 
 
 def test_client_ids() -> None:
@@ -243,6 +288,9 @@ POOL: list[Spoken] = [
     asked(M.SaslHandshakeRequest(mechanism="PLAIN"), 0, 8),
     asked(M.ProduceRequest(acks=0), 9, 8),
     asked(M.CreateTopicsRequest(), 5, 8, None),
+    asked(M.MetadataRequest(topics=None), 12, 9),
+    answered(M.MetadataResponse(topics=[TOPIC]), 12, 9),
+    asked(M.FetchRequest(topics=[M.FetchRequest.FetchTopic(topic_id=TOPIC.topic_id)]), 13, 9),
     (False, bytes.fromhex("00000004 00000007")),
 ]
 
@@ -261,7 +309,7 @@ def test_whatever_comes_the_lines_are_the_same(choices: list[tuple[Spoken, int, 
 def test_frames_of_brokers_and_clients(path: Any) -> None:
     with kwire.open_dump(path) as dump:
         quick, careful = FrameDecoder(), FrameDecoder()
-        lines, number = JsonLines(quick, str(path)), 0
+        lines, summary, number = JsonLines(quick, str(path)), MessageSummary(), 0
         assert dump.captured is not None
         for said in (said for batch in dump.captured for said in batch):
             if type(said) is not tuple:
@@ -269,7 +317,7 @@ def test_frames_of_brokers_and_clients(path: Any) -> None:
                 careful.connections.forget(said)
                 continue
             line, frame = lines.line(said, number), make_frame(said, str(path), number)
-            assert text_of(line) == json_line(mask(careful.decode(frame))) + "\n"
+            assert text_of(line, mask, lines.summary) == json_line(mask(careful.decode(frame)), summary) + "\n"
             number += 1
             if number == 300:
                 break
@@ -278,7 +326,7 @@ def test_frames_of_brokers_and_clients(path: Any) -> None:
 def whole_and_decoded(path: Path) -> tuple[list[str], list[str]]:
     """Return the text and the JSON lines of a capture, as batches write them and as of decoded frames."""
     name, form, number = str(path), FrameLines(MessageSummary()), 0
-    text, json = CapturedLines(FrameDecoder(salvage=True), name, form), JsonLines(FrameDecoder(salvage=True), name)
+    text, quick = CapturedLines(FrameDecoder(salvage=True), name, form), JsonLines(FrameDecoder(salvage=True), name)
     found, wanted = ["", ""], ["", ""]
     with open_dump(path) as dump, open_dump(path) as again:
         assert dump.captured is not None
@@ -286,14 +334,14 @@ def whole_and_decoded(path: Path) -> tuple[list[str], list[str]]:
         for batch, other in zip(dump.captured, again.captured, strict=True):
             for lines, _ in text.written(batch, number, lambda one: form.text(mask(one))):
                 found[0] += lines
-            for lines, frames in json.written(other, number, lambda one: json_line(mask(one)) + "\n"):
+            for lines, frames in quick.written(other, number, lambda one: json_line(mask(one), quick.summary) + "\n"):
                 found[1] += lines
                 number += frames
     with open_dump(path) as dump:
-        decoder, form = FrameDecoder(salvage=True), FrameLines(MessageSummary())
+        decoder, form, summary = FrameDecoder(salvage=True), FrameLines(MessageSummary()), MessageSummary()
         for result in map(mask, map(decoder.decode, dump.frames)):
             wanted[0] += form.text(result)
-            wanted[1] += json_line(result) + "\n"
+            wanted[1] += json_line(result, summary) + "\n"
     return found, wanted
 
 
