@@ -41,7 +41,7 @@ class FrameKind(KindState):
         table: the native engine's table for the bodies; None if they must be decoded in Python.
         facts: finds topics and errors in bodies natively; None if bodies must be decoded.
         learns: finds the names of topic ids, which a query learns from such frames; None if it learns none.
-        test, row, reads_body: what a query asks of the frames: see `kwire.query.captured_query`.
+        test, row, answers, reads_body: what a query asks of the frames: see `kwire.query.captured_query`.
     """
 
     __slots__ = ()
@@ -58,6 +58,7 @@ class FrameKind(KindState):
         self.learns: Any = None
         self.row: Any = None
         self.test: Any = True
+        self.answers: dict[Any, Any] | None = None
         self.reads_body = False
 
 

@@ -44,6 +44,7 @@ _SLOTS = {
     "request_frame": REQUEST_FRAME,
     "correlation_id": CORRELATION_ID,
 }
+_OF_ENDS = frozenset(("client", "broker"))
 _OF_BODY = frozenset(("topic", "group", "error"))
 _OF_WHOLE_BODY = frozenset(("type", "faults", "undecodable"))  # depend on whether a body can be decoded
 
@@ -91,7 +92,9 @@ class CapturedQuery(Selection):
         wanted = (*(() if expression is None else expression.paths), *self.paths)
         body = BodyReader(kind.codec, self._paths_in(kind, wanted), sealed=self.sealed)
         topics = _TopicReader(kind.codec, self)
-        test: Any = True if expression is None else expression.compile(KindValues(kind, self, body, topics))
+        values = KindValues(kind, self, body, topics)
+        compiled: Any = True if expression is None else expression.compile(values)
+        test = compiled
         row = None if self._write is None else self._make_row(kind, self._write, topics)
         if kind.call.api.key == API_VERSIONS and kind.is_request and any(path.name == "software" for path in wanted):
             test = _leave  # the request itself names the software
@@ -101,6 +104,8 @@ class CapturedQuery(Selection):
             test = self._check_body(lambda item: False, body, is_needed=True)
         test = self._in_span(test)
         kind.test = self._noting_groups(kind, test, wanted)
+        if kind.test is compiled and values.read <= _OF_ENDS:
+            kind.answers = {}
         if self.shows_topics or any(path.name == "topic" for path in wanted):
             self._learn_topics(kind)
         kind.row = row
@@ -165,7 +170,7 @@ class CapturedQuery(Selection):
 
     def _learn_topics(self, kind: FrameKind) -> None:
         """Let the engine learn the names of topic ids, from frames that are not selected, too."""
-        if not kind.is_request and names_topic_ids(kind.codec):
+        if names_topic_ids(kind.codec):
             kind.learns = make_body_facts(kind.codec)
             if kind.learns is None:
                 kind.test = _leave
@@ -210,6 +215,7 @@ class KindValues:
         self.captured: CapturedQuery = captured
         self.body: BodyReader = body
         self.topics: _TopicReader = topics
+        self.read: set[str] = set()  # the names of the paths whose values differ from frame to frame
         call, codec = kind.call, kind.codec
         client_id = call.client_id if call.client else ""
         self._constants: dict[str, Any] = {
@@ -231,6 +237,7 @@ class KindValues:
         if name in self._constants:
             value = self._constants[name]
             return Constant(() if value is None else (value,))
+        self.read.add(name)
         if name in _SLOTS:
             return OneValue(itemgetter(_SLOTS[name]))
         if name == "connection":
@@ -244,17 +251,16 @@ class KindValues:
         return self._read_field(path) if path.property is None else Constant(())
 
     def _read_facts(self, name: str) -> Values:
-        codec, captured = self.kind.codec, self.captured
-        context = captured.query.context
+        codec = self.kind.codec
         if (name == "topic" and not has_topics(codec)) or (name not in ("topic", "group") and not has_errors(codec)):
             return Constant(())
         self.body.is_used = True
         topics = self.topics
         if name == "topic":
-            return ManyValues(lambda item: context.summary.names(topics.pairs(item[BODY])))
+            return ManyValues(lambda item: topics.names(item[BODY]), is_repeated=True)
         if name == "group":
             return self._read_groups(codec)
-        return ManyValues(lambda item: list(topics.errors(item[BODY])))
+        return ManyValues(lambda item: list(topics.errors(item[BODY])), is_repeated=True)
 
     def _read_groups(self, codec: Codec) -> Values:
         self.body.is_used = self.body.is_used or names_groups(codec)
@@ -271,7 +277,7 @@ class KindValues:
                 raise NeedsDecoding
             return list(dict.fromkeys((*groups, *message_groups(codec, message))))
 
-        return ManyValues(read)
+        return ManyValues(read, is_repeated=True)
 
     def _read_field(self, path: FieldPath) -> Values:
         if not path.sites(self.kind.codec):
@@ -388,9 +394,6 @@ class BodyReader:
         return joined
 
 
-_Facts = tuple[list[int], list[tuple[bytes | None, str | None]]]  # error codes; ids and names of topics
-
-
 class _TopicReader:
     """Reads topics and error codes of bodies without decoding most of them."""
 
@@ -400,21 +403,17 @@ class _TopicReader:
         self._is_secret = captured.sealed and may_carry(codec)
         self._facts = make_body_facts(codec, guarded)
         self._summary = captured.query.context.summary
-        self._body: bytes | None = None
-        self._found: _Facts | None = None
 
-    def _read(self, body: bytes) -> _Facts:
-        if body is not self._body:
-            self._found = None if self._facts is None or self._is_secret else self._facts.of(body)
-            self._body = body
-        if self._found is None:
+    def names(self, body: bytes) -> tuple[str, ...]:
+        """Return the distinct names of the topics of a body, as `MessageSummary.names` does."""
+        names = None if self._facts is None or self._is_secret else self._facts.names(body, self._summary)
+        if names is None:
             raise NeedsDecoding
-        return self._found
-
-    def pairs(self, body: bytes) -> list[tuple[bytes | None, str | None]]:
-        """Return ids and names of the topics of a body."""
-        return self._read(body)[1]
+        return names
 
     def errors(self, body: bytes) -> Iterable[str]:
         """Return the names of the error codes of a body, without NONE."""
-        return dict.fromkeys(str(kind("ErrorCode")(code)) for code in self._read(body)[0])
+        facts = None if self._facts is None or self._is_secret else self._facts.of(body)
+        if facts is None:
+            raise NeedsDecoding
+        return dict.fromkeys(str(kind("ErrorCode")(code)) for code in facts[0])

@@ -36,9 +36,15 @@ class OneValue(NamedTuple):
 
 
 class ManyValues(NamedTuple):
-    """A path has any number of values in an item; with `is_whole`, arrays are values as a whole."""
+    """A path has any number of values in an item.
+
+    Attributes:
+        read: returns the values.
+        is_repeated: the values are texts, and many items have the same ones, so that tests of them are remembered.
+    """
 
     read: Callable[[Any], Iterable[Any]]
+    is_repeated: bool = False
 
 
 Values = Constant | OneValue | ManyValues
@@ -52,12 +58,12 @@ class Comparison:
     Attributes:
         path: the path.
         holds: tests one value.
-        messages: the names of the messages that can have such a value; None if any frame can.
+        find_messages: returns the names of the messages that can have such a value; None if any frame can.
     """
 
     path: FieldPath
     holds: Callable[[Any], Any] = field(repr=False)
-    messages: frozenset[str] | None = None
+    find_messages: Callable[[], frozenset[str] | None] = field(default=lambda: None, repr=False)
 
     def compile(self, reader_of: ReaderOf) -> bool | Matcher:
         """Return a function of items, or the result if it is the same for all items."""
@@ -65,18 +71,22 @@ class Comparison:
         if isinstance(values, Constant):
             return any(map(holds, values.values))
         read = values.read
-        if isinstance(values, ManyValues):
-            return lambda item: any(map(holds, read(item)))
-
         if values.is_repeated:
             remembered: Callable[[Any], Any] = lru_cache(MOST_REMEMBERED)(holds)
             holds = remembered
+        if isinstance(values, ManyValues):
+            return lambda item: any(map(holds, read(item)))
 
         def compare(item: Any) -> Any:
             value = read(item)
             return value is not None and holds(value)
 
         return compare
+
+    @property
+    def messages(self) -> frozenset[str] | None:
+        """The names of the messages that can match; None if any frame can."""
+        return self.find_messages()
 
     @property
     def paths(self) -> tuple[FieldPath, ...]:

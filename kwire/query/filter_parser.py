@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import operator
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import replace
 from functools import cached_property
 from typing import Any, NamedTuple
@@ -14,14 +14,14 @@ from ..errors import KwireError, suggestion
 from ..runtime.regular_expressions import BadPattern, Pattern, compile_pattern
 from ..schema.catalog import Catalog
 from ..schema.field_names import snake_case
-from ..schema.message_spec import FieldSpec, MessageSpec
+from ..schema.message_spec import MessageSpec
 from ..schema.spec_layers import WIRE_TYPES
 from ..values import kind, kind_of
 from .expression import Comparison, Every, Expression, Negation, Some
 from .field_path import FieldPath, fields_of, kind_name
 from .filter_error import FilterError
 from .frame_properties import PROPERTIES
-from .known_fields import fields_at
+from .known_fields import KnownFields, fields_at
 from .record_properties import DISK_FIELDS, RECORD_PROPERTIES
 from .times import seconds_of
 from .tokens import COMPARISONS, OPERATORS, FilterToken, split_tokens
@@ -35,14 +35,27 @@ class Operand(NamedTuple):
     Attributes:
         path: the path.
         fields: the fields of messages, with their messages; none where the path names a property.
-        kinds: number, text, boolean, uuid, bytes, struct, time, milliseconds.
-        messages: the names of the requests and responses with such a field; None for a property of frames.
+        own_kinds: the kinds of the values of properties.
     """
 
     path: FieldPath
-    fields: list[tuple[MessageSpec, FieldSpec]]
-    kinds: frozenset[str]
-    messages: frozenset[str] | None
+    fields: KnownFields
+    own_kinds: frozenset[str]
+
+    def has_kind(self, kinds: Collection[str]) -> bool:
+        """Whether values can be number, text, boolean, uuid, bytes, struct, time or milliseconds: one of some kinds."""
+        return not self.own_kinds.isdisjoint(kinds) or any(kind_name(member) in kinds for _, member in self.fields)
+
+    @property
+    def kinds(self) -> frozenset[str]:
+        """All kinds of the values."""
+        return self.own_kinds | {kind_name(member) for _, member in self.fields}
+
+    def messages(self) -> frozenset[str] | None:
+        """Return the names of the requests and responses with such a field; None for a property of frames."""
+        if self.path.property is not None:
+            return None
+        return frozenset(spec.name for spec, _ in self.fields if spec.type in WIRE_TYPES)
 
     @property
     def choices(self) -> tuple[str, ...]:
@@ -132,21 +145,14 @@ class FilterParser:
     def _find_operand(self, path: FieldPath, column: int) -> Operand:
         """Return what a path can mean. A property has precedence over fields with its name."""
         of_frames, of_records = path.property, RECORD_PROPERTIES.get(path.name)
-        fields: list[tuple[MessageSpec, FieldSpec]] = []
-        if of_frames is None:  # else no spec is read, which takes time
-            fields = [
-                (spec, member)
-                for spec, member in fields_at(path, self.catalog)
-                if of_records is None or spec.type in WIRE_TYPES
-            ]
-        kinds = {kind_name(member) for _, member in fields}
-        kinds |= {known.kind for known in (of_frames, of_records) if known is not None}
+        known = fields_at(path, self.catalog) if of_frames is None else iter(())
+        fields = KnownFields(field for field in known if of_records is None or field[0].type in WIRE_TYPES)
+        kinds = {known.kind for known in (of_frames, of_records) if known is not None}
         if path.name in DISK_FIELDS:
             kinds.add("text" if path.name in ("topic", "topic_id") else "number")
-        if not kinds:
+        if not kinds and not any(True for _ in fields):
             raise self._unknown_field_error(path, column)
-        messages = frozenset(spec.name for spec, _ in fields if spec.type in WIRE_TYPES)
-        return Operand(path, fields, frozenset(kinds), None if of_frames is not None else messages)
+        return Operand(path, fields, frozenset(kinds))
 
     @cached_property
     def _messages(self) -> list[MessageSpec]:
@@ -203,7 +209,7 @@ class FilterParser:
         names = {self.catalog.spec(name).api_name for name in messages}
         if sign == "!=":
             return Comparison(path, lambda name: name not in names)
-        return Comparison(path, names.__contains__, frozenset(messages))
+        return Comparison(path, names.__contains__, lambda: frozenset(messages))
 
     def _parse_list(self) -> list[FilterToken]:
         if not self._accept("("):
@@ -242,9 +248,8 @@ class FilterParser:
         if sign not in ("==", "!=") and isinstance(wanted, bool | None):
             raise self._error(f"{sign} needs a number or a text", column=literals[0].column)
         compare = COMPARISONS[sign]
-        if isinstance(wanted, int | float) and not isinstance(wanted, bool):
-            return lambda value: compare(value, wanted) if type(value) in _NUMBERS else _compare(compare, value, wanted)
-        return lambda value: _compare(compare, value, wanted)
+        types = _COMPARABLE.get(type(wanted), ())
+        return lambda value: compare(value, wanted) if type(value) in types else _compare(compare, value, wanted)
 
     def _compile_pattern(self, literal: FilterToken) -> Pattern:
         try:
@@ -261,17 +266,16 @@ class FilterParser:
             return self._convert_choice(literal, operand)
         if literal.kind == "name":
             return self._convert_name(literal, operand)
-        if literal.kind == "text" and operand.kinds & {"time", "milliseconds"}:
-            return self._convert_time(literal) * (1000 if "milliseconds" in operand.kinds else 1)
+        if literal.kind == "text" and not operand.own_kinds.isdisjoint(("time", "milliseconds")):
+            return self._convert_time(literal) * (1000 if "milliseconds" in operand.own_kinds else 1)
         return self._check_kind(literal, operand)
 
     def _check_kind(self, literal: FilterToken, operand: Operand) -> Any:
         """Return the value of a literal whose kind the operand can have."""
-        kinds = operand.kinds
         numbers = {"number", "time", "milliseconds"}
         fits = {"number": numbers, "text": {"text", "uuid", "bytes"}, "boolean": {"boolean"}, "name": {"text"}}
-        if literal.kind != "null" and not fits[literal.kind] & kinds:
-            expected = " or ".join(sorted(kinds))
+        if literal.kind != "null" and not operand.has_kind(fits[literal.kind]):
+            expected = " or ".join(sorted(operand.kinds))
             raise self._error(f"{operand.path.text} is {expected}, not {literal.kind}", column=literal.column)
         return literal.value
 
@@ -316,7 +320,7 @@ class FilterParser:
         raise self._error(f"{literal.value} is not a value of {path.text}", hint, literal.column)
 
 
-_NUMBERS = frozenset((int, float))
+_COMPARABLE = {int: (int, float), float: (int, float), str: (str,)}  # by the type of a literal: most values
 
 
 def _compare(compare: Callable[[Any, Any], bool], value: Any, wanted: Any) -> bool:

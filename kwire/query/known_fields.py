@@ -1,33 +1,48 @@
-"""The fields of messages that a path can mean, found without reading the specs of messages that have none."""
+"""The fields of messages that a path can mean, found without reading the specs of messages that have none.
+
+Reading the 200 specs that have an `error_code` takes as long as decoding 5 MB: they are read as far as somebody asks.
+"""
 
 from __future__ import annotations
 
-from functools import lru_cache
+from collections.abc import Iterator
 
 from ..schema.catalog import Catalog
 from ..schema.field_names import ATTRIBUTES
 from ..schema.message_spec import FieldSpec, MessageSpec
 from .field_path import FieldPath, fields_of
 
-Known = tuple[tuple[MessageSpec, FieldSpec], ...]
+Known = tuple[MessageSpec, FieldSpec]
 
 
-def fields_at(path: FieldPath, catalog: Catalog) -> Known:
-    """Return the fields that a path can mean in all versions of all messages, each with its message.
+def fields_at(path: FieldPath, catalog: Catalog) -> Iterator[Known]:
+    """Yield the fields that a path can mean in all versions of all messages, each with its message.
 
     >>> from kwire.schema.catalog import catalog_for
     >>> path = FieldPath("stored_key", (("stored_key", None),))
     >>> [(spec.name, field.name) for spec, field in fields_at(path, catalog_for())]
     [('UserScramCredentialRecord', 'StoredKey')]
     """
-    return _find_fields(tuple(name for name, _ in path.steps), catalog)
+    names = tuple(name for name, _ in path.steps)
+    spellings = [names[-1], *(field for (_, field), attribute in ATTRIBUTES.items() if attribute == names[-1])]
+    for spec in map(catalog.spec, catalog.names_with(spellings)):
+        if spec.type != "header":
+            yield from ((spec, member) for above, member in fields_of(spec.struct) if above[-len(names) :] == names)
 
 
-@lru_cache(maxsize=64)
-def _find_fields(names: tuple[str, ...], catalog: Catalog) -> Known:
-    last = names[-1]
-    spellings = [last, *(field for (_, field), attribute in ATTRIBUTES.items() if attribute == last)]
-    specs = (spec for spec in map(catalog.spec, catalog.names_with(spellings)) if spec.type != "header")
-    return tuple(
-        (spec, member) for spec in specs for above, member in fields_of(spec.struct) if above[-len(names) :] == names
-    )
+class KnownFields:
+    """Fields, each read from its spec when somebody first asks for it.
+
+    Args:
+        fields: yields the fields.
+    """
+
+    def __init__(self, fields: Iterator[Known]) -> None:
+        self._coming = fields
+        self._read: list[Known] = []
+
+    def __iter__(self) -> Iterator[Known]:
+        yield from self._read
+        for known in self._coming:
+            self._read.append(known)
+            yield known

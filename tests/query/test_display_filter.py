@@ -10,6 +10,8 @@ import pytest
 import kwire
 from kwire.query.display_filter import parse_filter, parse_path
 from kwire.query.filter_error import FilterError
+from kwire.schema.catalog import Catalog
+from kwire.schema.message_spec import MessageSpec
 from tests.conftest import ROOT
 
 RESULTS = list(kwire.decode_frames(kwire.read_dump(str(ROOT / "fixtures/dumps/kafka-3.9-zk.pcap"))))
@@ -27,6 +29,24 @@ def codes(message: object) -> set[int]:
     names = getattr(message, "__struct_fields__", ())
     own = {int(getattr(message, name)) for name in names if name == "error_code"}
     return own.union(*(codes(getattr(message, name)) for name in names))
+
+
+def test_specs_are_read_as_far_as_a_filter_needs(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The first field tells that the path exists, and that it is a number: 200 specs take as long as 5 MB of frames."""
+    names, spec = list[str](), Catalog.spec
+
+    def counted(self: Catalog, name: str) -> MessageSpec:
+        names.append(name)
+        return spec(self, name)
+
+    monkeypatch.setattr(Catalog, "spec", counted)
+    wanted = parse_filter("error_code != 0 and error_code < 100")
+    assert len(names) < 10
+    assert wanted.messages is not None
+    assert len(wanted.messages) > 80
+    assert len(names) > 80
+    with pytest.raises(FilterError, match=r"topics is struct or text, not number"):
+        parse_filter("topics == 3")
 
 
 def test_error_codes_at_any_depth() -> None:

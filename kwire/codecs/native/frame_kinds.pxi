@@ -14,6 +14,7 @@ cdef class KindState:
     cdef public list times
     cdef public tuple order
     cdef public object test, row
+    cdef public dict answers       # answers of `test` by endpoints; None if it reads more of a frame than these
     cdef public bint reads_body
 
     cdef Py_ssize_t body_start(self, const uint8_t* p, Py_ssize_t size):

@@ -3,6 +3,7 @@
 
 cdef enum:
     LEFT_TO_PYTHON, EXCLUDED, SELECTED
+    MOST_ANSWERS = 4096        # of a kind, by endpoints: these are kept alive
 
 
 cdef class Selection:
@@ -35,8 +36,11 @@ cdef int select(const Captured* frame, writer, Taken taken, int64_t number, Sele
         meet(frame, writer, taken.connection, kind, start)
         return EXCLUDED
     if kind.test is not True:
-        item = item_of(frame, taken, kind, number, start)
-        answer = kind.test(item)
+        if kind.answers is not None:
+            answer = answer_of(frame, taken, kind, number, start)
+        else:
+            item = item_of(frame, taken, kind, number, start)
+            answer = kind.test(item)
         if answer is None:
             return LEFT_TO_PYTHON
         if not answer:
@@ -52,6 +56,18 @@ cdef int select(const Captured* frame, writer, Taken taken, int64_t number, Sele
     if query.has_rows or query.counts:
         meet(frame, writer, taken.connection, kind, start)
     return SELECTED
+
+
+cdef object answer_of(const Captured* frame, Taken taken, KindState kind, int64_t number, Py_ssize_t start):
+    """Return the answer of a test that reads nothing but endpoints: it is asked once for each."""
+    cdef PyObject* known = PyDict_GetItemWithError(kind.answers, <object>frame.ends)
+    if known != NULL:
+        return <object>known
+    answer = kind.test(item_of(frame, taken, kind, number, start))
+    if len(kind.answers) >= MOST_ANSWERS:
+        kind.answers.clear()
+    kind.answers[<object>frame.ends] = answer
+    return answer
 
 
 cdef tuple item_of(const Captured* frame, Taken taken, KindState kind, int64_t number, Py_ssize_t start):
