@@ -1,6 +1,6 @@
 """The fields of messages that a path can mean, found without reading the specs of messages that have none.
 
-Reading the 200 specs that have an `error_code` takes as long as decoding 5 MB: they are read as far as somebody asks.
+Reading the 200 specs that have an `error_code` takes as long as decoding 5 MB: they are read as far as a filter needs.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ def fields_at(path: FieldPath, catalog: Catalog) -> Iterator[Known]:
 
 
 class KnownFields:
-    """Fields, each read from its spec when somebody first asks for it.
+    """Fields, each read from its spec when it is first needed.
 
     Args:
         fields: yields the fields.
