@@ -67,7 +67,16 @@ LAYERS = {  # the files of the lock for them
     "test,lint,docs": ["test", "lint", "docs"],
     "test,lint,docs,connect,plots,s3,polars": ["test", "lint", "docs", "ci"],
 }
-TESTED = ("arrow", "compression", "tui", "mcp", "metrics", "regex")  # extras that come with the group `test`
+TESTED = (
+    "arrow",
+    "compression",
+    "tui",
+    "mcp",
+    "metrics",
+    "regex",
+    "values",
+    "otel",
+)  # extras that come with the group `test`
 SECONDS = {"test,lint,docs,connect,plots,s3,polars": 60}  # of a set-up on two idle cores; others take 30
 EXTRAS = {
     "demo": "",  # what `pip install .` installs, nothing for tests

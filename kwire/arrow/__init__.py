@@ -7,8 +7,9 @@
 
 Spark's data source uses the same modules. pyarrow and numpy (the extra `arrow`) are imported on first use."""
 
-from .parquet import write_parquet
+from .parquet import write_parquet, write_records
 from .read_captures import consumer_groups, history, read, schema
+from .read_records import records
 from .scan_captures import CaptureScan, scan
 
 __all__ = [
@@ -16,7 +17,9 @@ __all__ = [
     "consumer_groups",
     "history",
     "read",
+    "records",
     "scan",
     "schema",
     "write_parquet",
+    "write_records",
 ]

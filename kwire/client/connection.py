@@ -21,7 +21,9 @@ from ..protocol import Response
 from ..protocol.endpoints.client_connection import ClientConnection
 from ..protocol.headers.requests_without_response import expects_response
 from ..protocol.results import CodecOf
+from ..runtime import telemetry
 from ..runtime.loggers import CLIENT
+from ..runtime.telemetry import observe
 from ..schema.catalog import Catalog, catalog_for
 from ..schema.version_ranges import Versions
 from .address import Address
@@ -207,9 +209,18 @@ class BrokerConnection:
             with self.within(deadline):
                 self._authenticate()
         data = self._wire.send(message, codec.version)
-        with call_errors(self.address, hint=self.security.hint):
+        host, port = self.address
+        place: dict[str, str | int] = {"server_address": host, "server_port": port, "client_id": self.client_id}
+        with (
+            observe(telemetry.CLIENT, codec.spec.api_name, api_version=codec.version, **place) as measurement,
+            call_errors(self.address, hint=self.security.hint),
+        ):
+            measurement.note(request_size=len(data))
             self._send(data, deadline)
-            return self._read_response(deadline) if expects_response(message) else None
+            response = self._read_response(deadline) if expects_response(message) else None
+            if response is not None:
+                measurement.note(response_size=len(response.frame.data))
+            return response
 
     def _send(self, data: bytes, deadline: Deadline) -> None:
         rest = memoryview(data)

@@ -82,7 +82,16 @@ def _disk_values(entry: Any, name: str) -> Iterable[Any]:
 
 
 def _text(name: str) -> Callable[[Any], Iterable[Any]]:
-    return lambda entry: (text_or_bytes(getattr(entry.record, name)),) if hasattr(entry, "record") else ()
+    """Return a function that reads a key or value: its JSON if its schema is known, else its text or bytes."""
+
+    def read(entry: Any) -> Iterable[Any]:
+        if not hasattr(entry, "record"):
+            return ()
+        by_schema = getattr(entry, f"{name}_by_schema")
+        is_decoded = by_schema is not None and by_schema.error is None
+        return (by_schema.json if is_decoded else text_or_bytes(getattr(entry.record, name)),)
+
+    return read
 
 
 def text_or_bytes(value: Any) -> Any:
@@ -161,7 +170,13 @@ def _read_record_type(entry: Any) -> Iterable[Any]:
 
 def _read_undecodable(entry: Any) -> Iterable[Any]:
     fault = getattr(entry, "error", None) or getattr(entry, "fault", None)
-    return () if fault is None else (fault.code,)
+    return _schema_codes(entry) if fault is None else (fault.code,)
+
+
+def _schema_codes(entry: Any) -> list[str]:
+    """Return the codes of why key and value do not decode by their schemas."""
+    values = (getattr(entry, "key_by_schema", None), getattr(entry, "value_by_schema", None))
+    return [value.error.code for value in values if value is not None and value.error is not None]
 
 
 def _read_faults(entry: Any) -> Iterable[Any]:
@@ -169,7 +184,7 @@ def _read_faults(entry: Any) -> Iterable[Any]:
     if hasattr(entry, "error"):
         return (True,) if entry.error is not None else ()
     if hasattr(entry, "record"):
-        return (True,) if entry.fault is not None or entry.batch.faults else ()
+        return (True,) if entry.fault is not None or entry.batch.faults or _schema_codes(entry) else ()
     return (True,) if entry.faults else ()
 
 
@@ -178,8 +193,8 @@ RECORD_PROPERTIES: dict[str, RecordProperty] = {
     "offset": RecordProperty("number", _of_record("offset"), "offset of the record"),
     "timestamp": RecordProperty("milliseconds", _of_record("timestamp"), "milliseconds since 1970, or a time"),
     "time": RecordProperty("time", _read_time, "the timestamp as a time"),
-    "key": RecordProperty("text", _text("key"), "key, as text if it is UTF-8"),
-    "value": RecordProperty("text", _text("value"), "value, as text if it is UTF-8"),
+    "key": RecordProperty("text", _text("key"), "key, as text if it is UTF-8; with --registry, as JSON"),
+    "value": RecordProperty("text", _text("value"), "value, as text if it is UTF-8; with --registry, as JSON"),
     "header": RecordProperty("text", _read_headers, "headers, as name=value"),
     "topic": RecordProperty("text", _read_topic, "topic of the log"),
     "group": RecordProperty("text", _read_group, "group of a record of __consumer_offsets"),

@@ -31,7 +31,16 @@ def json_text(value: object) -> str:
     >>> json_text({"client": "a\x1b"})
     '{\n  "client": "a\\u001b"\n}'
     """
-    return escape(json.dumps(value, indent=2, ensure_ascii=False))
+    return escape(json.dumps(value, indent=2, ensure_ascii=False, default=_load_raw))
+
+
+def _load_raw(value: object) -> object:
+    """Return JSON text inside a value as what it says."""
+    import msgspec  # which `kwire --help` does without
+
+    if not isinstance(value, msgspec.Raw):
+        raise TypeError(f"{type(value).__name__} has no JSON")
+    return json.loads(bytes(value))
 
 
 def _escape_character(character: str) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import textwrap
 from collections.abc import Callable, Iterator
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ..codecs.message_codec import Codec
 from ..codecs.wire import Content, Field, Integer, Struct, content_of, split_tags
@@ -21,6 +21,9 @@ from .nested_fields import member_data, record_lines
 from .sasl_token import token_text
 from .value_text import count_text, error_lines, format_bytes, value_text
 
+if TYPE_CHECKING:
+    from ..serdes import RecordDeserializer
+
 ROW = 16
 SHOWN = 4 * ROW  # bytes of an undecodable frame
 TopicOf = Callable[[bytes], str | None]
@@ -31,7 +34,12 @@ def indented(style: Style, depth: int) -> Style:
     return style._replace(width=max(style.width - 2 * depth, 40))
 
 
-def tree(result: Result, style: Style = PLAIN, topic_of: TopicOf | None = None) -> Iterator[str]:
+def tree(
+    result: Result,
+    style: Style = PLAIN,
+    topic_of: TopicOf | None = None,
+    values: RecordDeserializer | None = None,
+) -> Iterator[str]:
     """Yield the lines of a frame: a title, one line per field, then faults and the message nested in it.
 
     An undecodable frame has its error and the bytes around it, a SASL token its content, and a note only one line.
@@ -40,6 +48,7 @@ def tree(result: Result, style: Style = PLAIN, topic_of: TopicOf | None = None) 
         result: the decoded frame.
         style: colours and width.
         topic_of: returns the name of a topic id, which is then written beside the id; None if it is unknown.
+        values: decodes keys and values of records by schema.
     """
     if is_note(result):
         yield style.paint("dim", escape(note(result)))
@@ -51,13 +60,14 @@ def tree(result: Result, style: Style = PLAIN, topic_of: TopicOf | None = None) 
     if isinstance(result, Token):
         yield f"  {escape(token_text(result.content))}"
         return
-    look = _Look(result.codec.name, style, getattr(result.message, "protocol_type", None) or None, topic_of=topic_of)
+    protocol = getattr(result.message, "protocol_type", None) or None
+    look = _Look(result.codec.name, style, protocol, topic_of=topic_of, values=values)
     yield from _struct(result.codec.tree, result.message, 1, look)
     yield from _faults(result.faults, style)
-    yield from _inside(result, style, topic_of)
+    yield from _inside(result, look)
 
 
-def _inside(result: Request | Response, style: Style, topic_of: TopicOf | None) -> Iterator[str]:
+def _inside(result: Request | Response, look: _Look) -> Iterator[str]:
     """Yield the lines of the message nested in a message, below it."""
     inside = result.inside
     if isinstance(inside, SaslMessage):
@@ -68,7 +78,7 @@ def _inside(result: Request | Response, style: Style, topic_of: TopicOf | None) 
             yield escape(f"  forwarded for {principal or 'an unknown principal'} from {host}:")
         else:
             yield "  forwarded answer:"
-        yield from (f"    {line}" for line in tree(inside, style, topic_of))
+        yield from (f"    {line}" for line in tree(inside, look.style, look.topic_of, look.values))
 
 
 def fields(codec: Codec, message: Any, depth: int, style: Style = PLAIN) -> Iterator[str]:
@@ -84,11 +94,14 @@ class _Look(NamedTuple):
     protocol: str | None = None  # the protocol type of the group
     topic: str | None = None
     topic_of: TopicOf | None = None
+    values: RecordDeserializer | None = None
 
 
 def _struct(node: Struct, value: Any, depth: int, look: _Look) -> Iterator[str]:
     tagged = node.tagged.fields.values() if node.tagged else ()
     topic = getattr(value, "topic", None) or getattr(value, "name", None)
+    if topic is None and look.topic_of is not None and isinstance(getattr(value, "topic_id", None), bytes):
+        topic = look.topic_of(value.topic_id)
     look = look._replace(topic=topic if isinstance(topic, str) else look.topic)
     for field in node.all_fields:
         member = getattr(value, field.name)
@@ -127,7 +140,7 @@ def _content_lines(name: str, value: Any, depth: int, look: _Look) -> Iterator[s
         yield f"{indent}{look.style.paint('dim', f'{data.name} v{data.version}')}"
         yield from fields(codec, data.message, depth + 1, look.style)
     style = indented(look.style, depth)
-    yield from (indent + line for line in record_lines(look.message, name, value, look.topic, style))
+    yield from (indent + line for line in record_lines(look.message, name, value, look.topic, style, look.values))
 
 
 def _inline(content: Content, value: Any, style: Style, kind: type[Value] | None) -> str:

@@ -4,15 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from itertools import islice
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from ..capture.logs.log_batch import LogBatch
-from ..capture.logs.log_reader import LogReader
+from ..capture.logs.log_batch import LogBytes, LogRecord
+from ..capture.logs.log_reader import read_records
 from ..errors import KwireError
 from ..protocol.nested import decode_assignment, decode_subscription
 from ..protocol.nested.versioned_message import Embedded
 from .colours import Style
 from .record_lines import RecordLines
+
+if TYPE_CHECKING:
+    from ..serdes import RecordDeserializer
 
 MOST = 1000  # lines of one field
 CONSUMER = "consumer"  # the protocol type of groups whose bytes can be decoded
@@ -59,27 +62,29 @@ def member_data(message: str, field: str, value: Any, protocol: str | None) -> E
     return None if nested.rest and protocol is None else nested
 
 
-def record_lines(message: str, field: str, value: Any, topic: str | None, style: Style) -> Iterator[str]:
+def record_lines(
+    message: str, field: str, value: Any, topic: str | None, style: Style, values: RecordDeserializer | None = None
+) -> Iterator[str]:
     """Yield the lines of the records in a field; yield nothing if the field contains no records.
 
     Args:
         message, field, value: as for `member_data`.
         topic: the topic of the records, if known.
         style: colours and width.
+        values: decodes keys and values by schema.
     """
     if (message, field) not in _RECORDS or not isinstance(value, bytes) or not value:
         return
     lines = RecordLines(style)
-    records = _lines(LogReader([value], topic=topic), lines)
+    records = _lines(read_records(value, topic, values), lines)
     yield from islice(records, MOST)
     if next(records, None) is not None:
         yield style.paint("dim", "... and more; kwire decode --jsonl has all bytes, kwire.parse_records all records")
 
 
-def _lines(log: LogReader, lines: RecordLines) -> Iterator[str]:
-    for item in log:
-        try:
-            for entry in item.entries() if isinstance(item, LogBatch) else [item]:
-                yield from lines.lines(entry)
-        except KwireError as error:  # for example, a compression library is missing
-            yield lines.style.paint("warning", f"! {error}")
+def _lines(entries: Iterator[LogRecord | LogBytes | KwireError], lines: RecordLines) -> Iterator[str]:
+    for entry in entries:
+        if isinstance(entry, KwireError):
+            yield lines.style.paint("warning", f"! {entry}")
+        else:
+            yield from lines.lines(entry)

@@ -10,7 +10,7 @@ from ..codecs.records import RecordBatch
 from ..errors import DecodeError
 from .colours import PLAIN, Style
 from .escaping import escape_line
-from .record_text import Entry, batch_text, bytes_text, disk_fields, message_text, time_text
+from .record_text import Entry, batch_text, disk_fields, message_text, part_text, schema_problems, time_text
 from .value_text import count_text, shorten
 
 
@@ -63,9 +63,11 @@ class RecordLines:
         if entry.message is not None:
             text = message_text(entry.message)
         else:
-            text = f"{bytes_text(record.key)}: {bytes_text(record.value, self.style.width)}{headers}"
-        fault = f"!{entry.fault.reason}  " if entry.fault else ""
-        kind = "warning" if entry.fault else "value"
+            key = part_text(record.key, entry.key_by_schema)
+            text = f"{key}: {part_text(record.value, entry.value_by_schema, self.style.width)}{headers}"
+        problems = [entry.fault.reason] if entry.fault else list(schema_problems(entry))
+        fault = "".join(f"!{problem}  " for problem in problems)
+        kind = "warning" if problems else "value"
         yield self._line(kind, f"{record.offset:>8} {time:<12} {fault}{text}")
 
     def _disk(self, entry: DiskEntry) -> Iterator[str]:

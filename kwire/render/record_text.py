@@ -5,7 +5,7 @@ from __future__ import annotations
 import base64
 from collections.abc import Iterator
 from datetime import UTC, datetime
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
@@ -18,6 +18,9 @@ from ..protocol.nested import ControlRecord, CoordinatorRecord, FramedRecord
 from ..protocol.nested.versioned_message import Embedded, embedded_codec
 from ..values import kind
 from .value_text import count_text, shorten, value_text
+
+if TYPE_CHECKING:
+    from ..serdes.schema_value import SchemaValue
 
 MOST = 200  # characters of one value
 _LAST_TIME = 253402300799999  # the year 9999
@@ -48,6 +51,25 @@ def bytes_text(value: bytes | None, width: int = 60) -> str:
     if text is not None and '"' in text and not set(text) & set("'\\\n\r\t"):
         return shorten(f"'{text}'", width)
     return value_text(value if text is None else text, width=width)
+
+
+def part_text(data: bytes | None, by_schema: SchemaValue | None, width: int = 60) -> str:
+    """Format a key or value as its schema reads it; without a schema, or if it does not decode, its bytes.
+
+    >>> from kwire.serdes import SchemaValue
+    >>> part_text(b"k1", None), part_text(b"..", SchemaValue("AVRO", 7, "shop.Order", '{"id":4711}'))
+    ('"k1"', '{"id":4711}')
+    """
+    if by_schema is None or by_schema.error is not None:
+        return bytes_text(data, width)
+    return shorten(by_schema.json, width)
+
+
+def schema_problems(entry: LogRecord) -> Iterator[str]:
+    """Yield why key and value of a record do not decode by their schemas, as `value: shop.Order, schema 7: ...`."""
+    for name, value in (("key", entry.key_by_schema), ("value", entry.value_by_schema)):
+        if value is not None and value.error is not None:
+            yield f"{name}: {value.problem}"
 
 
 def _text(value: bytes | None) -> str | None:
@@ -127,6 +149,23 @@ def bytes_json(value: bytes | None) -> dict[str, Any] | None:
         return None
     text = _text(value)
     return {"base64": base64.b64encode(value).decode()} if text is None else {"text": text}
+
+
+def part_json(data: bytes | None, by_schema: SchemaValue | None) -> dict[str, Any] | None:
+    """Return a key or value as JSON: `{"schema": ..., "payload": ...}`, or its bytes and why they do not decode.
+
+    >>> from kwire.serdes import SchemaValue
+    >>> part_json(b"..", SchemaValue("AVRO", 7, "shop.Order", '{"id":4711}'))["schema"]
+    {'type': 'AVRO', 'id': 7, 'name': 'shop.Order'}
+    """
+    if by_schema is None:
+        return bytes_json(data)
+    from ..serdes.schema_value import schema_json
+
+    if by_schema.error is None:
+        return {"schema": schema_json(by_schema), "payload": msgspec.Raw(by_schema.json.encode())}
+    error = {"code": by_schema.error.code, "message": str(by_schema.error)}
+    return {**(bytes_json(data) or {}), "schema": schema_json(by_schema), "error": error}
 
 
 def embedded_json(embedded: Embedded | None) -> dict[str, Any] | None:

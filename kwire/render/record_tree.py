@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 from ..capture.logs.disk_entry import DiskEntry
 from ..capture.logs.log_batch import LogBatch, LogBytes, LogRecord
@@ -12,8 +13,11 @@ from .colours import PLAIN, Style
 from .escaping import escape, escape_line
 from .frame_tree import fields
 from .json_objects.record_json import HEADER
-from .record_text import Entry, bytes_text, control_name, disk_fields, parts_of, time_text
+from .record_text import Entry, bytes_text, control_name, disk_fields, part_text, parts_of, schema_problems, time_text
 from .value_text import count_text, error_lines, value_text
+
+if TYPE_CHECKING:
+    from ..serdes.schema_value import SchemaValue
 
 _TIMES = {"base_timestamp", "max_timestamp", "delete_horizon"}
 WIDTH = 2000  # characters of a key or value
@@ -69,15 +73,23 @@ class RecordTree:
             yield self._line("create time", time_text(record.create_timestamp), 2)
         key, value = (None, None) if message is None else parts_of(message)
         if not isinstance(message, FramedRecord):
-            yield from self._part("key", record.key, key)
-        yield from self._part("value", record.value, value)
+            yield from self._part("key", record.key, key, entry.key_by_schema)
+        yield from self._part("value", record.value, value, entry.value_by_schema)
         for name, data in record.headers:
             yield self._line(f"header {value_text(name)}", escape_line(bytes_text(data, WIDTH)), 2)
         if entry.fault is not None:
             yield self._fault_line(entry.fault, 2)
+        for problem in schema_problems(entry):
+            yield "    " + self.style.paint("warning", escape_line(f"! {problem}"))
 
-    def _part(self, name: str, data: bytes | None, embedded: Embedded | None) -> Iterator[str]:
+    def _part(
+        self, name: str, data: bytes | None, embedded: Embedded | None, by_schema: SchemaValue | None
+    ) -> Iterator[str]:
         codec = None if embedded is None else embedded_codec(embedded)
+        if by_schema is not None and by_schema.error is None:
+            yield self._line(name, escape_line(by_schema.title), 2)
+            yield "      " + self.style.paint("value", escape_line(part_text(data, by_schema, WIDTH)))
+            return
         if embedded is None or codec is None:
             unknown = f"{embedded.name or 'unknown type'} v{embedded.version}: " if embedded is not None else ""
             yield self._line(name, escape_line(unknown + bytes_text(data, WIDTH)), 2)

@@ -254,13 +254,15 @@ def _apis(profile: str, release: str) -> Apis:
     return Apis(catalog_for(profile or None, release or None))
 
 
-def records(df: DataFrame, limit: int = LIMIT) -> DataFrame:
+def records(df: DataFrame, limit: int = LIMIT, registry: str = "") -> DataFrame:
     """Return the records of Produce requests, Fetch responses and logs as rows.
 
     Args:
         df: frames from `format("kwire")` with body=raw. The columns `message`, `direction`, `api_key` and `api_version`
             are required; `path` determines the topic of a log, by its folder.
         limit: the maximum decompressed size of the records of one batch, in bytes.
+        registry: the URL of a schema registry, or a folder of schemas that each executor has: `record` then has
+            `key_json` and `value_json`, with `key_schema`, `key_schema_error` and so on, as `kwire.arrow.records`.
 
     Returns:
         A DataFrame with the other columns of the frames; the struct `record`: topic, topic_id, partition, offset,
@@ -271,14 +273,14 @@ def records(df: DataFrame, limit: int = LIMIT) -> DataFrame:
         BadOption: a column is missing.
     """
     schema = schema_to_arrow(df.schema)
-    reader = _reader(schema, limit)
+    reader = _reader(schema, limit, registry)
 
     def read(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        return _reader(schema, limit).read(batches)
+        return _reader(schema, limit, registry).read(batches)
 
     return df.mapInArrow(read, to_spark(reader.schema))
 
 
 @lru_cache(maxsize=4)
-def _reader(schema: Any, limit: int) -> RecordReader:
-    return RecordReader(schema, limit)
+def _reader(schema: Any, limit: int, registry: str) -> RecordReader:
+    return RecordReader(schema, limit, registry)

@@ -22,6 +22,7 @@ from ..cluster import ROWS
 from ..cluster.cluster_identity import MixedClusters, files_of_ids
 from ..cluster.source_counts import SEPARATOR
 from ..errors import KwireError, without_password
+from ..runtime.telemetry import JOB, observe
 from . import cluster
 from .captures import plan_reading
 from .lakes.frame_table import FRAMES, add_date, dated_frames
@@ -147,18 +148,24 @@ def run(
     if lake.is_foreign and not overwrite:
         raise OutputExists(out)
     if lake.streams:
-        raise BadOption(
-            "out", out, "a stream writes this lake, and knows alone what it has read", "name another folder"
-        )
+        raise BadOption("out", out, "a stream writes this lake, and only it knows what it has read", OTHER_FOLDER)
     if others := lake.formats - {table_format}:
         raise BadOption("format", table_format, f"the tables in {out} are {min(others)}", OTHER_FOLDER)
+    with observe(JOB, "kwire pipeline") as measurement:
+        counts = _run_job(Job(spark, lake, given, clusters, table_format, drawings), files, out, overwrite)
+        measurement.note(frames=counts.frames, corrupt=counts.corrupt, bytes=counts.bytes)
+        return counts
+
+
+def _run_job(job: Job, files: Any, out: str, overwrite: bool) -> Counts:
+    """Write what the lake does not have; return what was written."""
+    spark, lake = job.spark, job.lake
     try:
         lake.recover()
         sources = identify_files(spark, files)
         runs = _choose_runs(lake, sources, overwrite)
         if sources and not runs:
             return NOTHING_NEW._replace(notices=(f"{out} has these captures: {DONE}",))
-        job = Job(spark, lake, given, clusters, table_format, drawings)
         return reduce(_add_counts, [_write(job, run) for run in runs])
     except PySparkException as error:
         raise JobFailed(str(error)) from None

@@ -18,6 +18,7 @@ from ..protocol.message_summary import error_codes, make_body_facts
 from .bounded_counter import BoundedCounter
 from .duration_histogram import DurationHistogram
 from .frame_timeline import FrameTimeline
+from .schema_counts import SchemaCounts
 
 KEYS = 10_000  # different (api, client, version); as many errors
 CONNECTIONS = 65_536
@@ -66,6 +67,7 @@ class ReportCounts:
         samples, problems: the first frames that did not decode, and their number by class of error.
         faults: faults that salvage tolerated, by class.
         remarks: further facts about the input, such as missing bytes; the reader appends to them.
+        schemas: the keys and values by schema, which the caller adds; empty without schemas.
         unanswered: the number of requests without a response that a later request overtook.
     """
 
@@ -88,6 +90,7 @@ class ReportCounts:
         self.problems: Counter[str] = Counter()
         self.faults: Counter[str] = Counter()
         self.unread: Counter[str] = Counter()
+        self.schemas: SchemaCounts = SchemaCounts()
 
     def add_counts(self, other: ReportCounts) -> None:
         """Add the counts of the frames that follow, which were counted apart."""

@@ -9,7 +9,6 @@ import pytest
 
 import kwire
 from kwire.arrow.binary_columns.encode_cells import maker
-from kwire.arrow.binary_columns.record_rows import records_in, sets_in
 from kwire.codecs import wire
 from kwire.codecs.columns.column_plan import ColumnPlan, paths_in
 from kwire.codecs.fallback.generated_python import compile_decoder, compile_encoder
@@ -22,6 +21,7 @@ from kwire.codecs.schema_tree import grow_tree
 from kwire.codecs.wire import UnknownNode, content_of
 from kwire.protocol.identify import _Judge
 from kwire.protocol.message_summary import MessageSummary, error_codes
+from kwire.protocol.record_fields import find_record_sets, plan_record_fields
 from kwire.redact.masking import mask_message
 from kwire.redact.redactor import Redactor
 from kwire.redact.secret_messages import always_carries, may_carry
@@ -64,7 +64,7 @@ WALKS: dict[str, Callable[[Codec], Any]] = {
     "template": template,
     "record values": lambda codec: _fields_text(codec.schema, MESSAGE),
     "guess": lambda codec: _Judge(codec).struct(codec.schema, MESSAGE),
-    "records": records_in,
+    "records": plan_record_fields,
     "to json": lambda codec: to_json(codec.schema, MESSAGE),
     "from json": lambda codec: codec.from_json({"brokerId": [3]}),
     "paths": lambda codec: paths_in([codec.schema]),
@@ -141,7 +141,7 @@ def test_records_are_found_with_their_topic_and_partition() -> None:
     Topic, Partition = M.ProduceRequest.TopicProduceData, M.ProduceRequest.PartitionProduceData  # noqa: N806
     empty, full = Partition(index=0, records=None), Partition(index=4, records=b"batch")
     message = M.ProduceRequest(topic_data=(Topic(name="orders", partition_data=(empty, full)),))
-    assert [(*place, data) for place, data in sets_in(kwire.codec("ProduceRequest", 9), message)] == [
+    assert [(*place, data) for place, data in find_record_sets(kwire.codec("ProduceRequest", 9), message)] == [
         ("orders", None, 4, b"batch")
     ]
-    assert records_in(kwire.codec("MetadataRequest", 9)) == ()
+    assert plan_record_fields(kwire.codec("MetadataRequest", 9)) == ()

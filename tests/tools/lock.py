@@ -18,7 +18,7 @@ FOLDER = ROOT / ".ci/lock"
 # The files in the order of installation, with the extras and dependency groups that each adds.
 LAYERS = {
     "build": [],
-    "test": ["test", "arrow", "compression", "tui", "mcp", "metrics", "regex"],
+    "test": ["test", "arrow", "compression", "tui", "mcp", "metrics", "regex", "values", "otel"],
     "lint": ["lint"],
     "docs": ["docs"],
     "ci": ["connect", "plots", "s3", "polars"],

@@ -7,19 +7,17 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
-from functools import reduce
 from pathlib import PurePath
-from typing import Any, NamedTuple
+from typing import Any
 
 import pyarrow as pa
 
-from ...codecs import wire
-from ...codecs.field_search import FieldLocation as FieldPlace
-from ...codecs.field_search import FieldStep, find_values, plan_fields
-from ...codecs.message_codec import Codec
+from ...client.registry.schema_registry import open_schemas
 from ...codecs.records import LIMIT, Record, RecordBatch, UndecodableRecords, parse_records
 from ...protocol.headers.apis import Api, Apis
+from ...protocol.record_fields import UNKNOWN, RecordsPartition, find_record_sets, plan_record_fields
 from ...schema.catalog import catalog_for
+from ...serdes import RecordDeserializer, SchemaValue
 from ..read_options import BadOption
 from ..rows.arrow_batches import error_column
 from ..rows.frame_body import read_carefully
@@ -49,22 +47,13 @@ RECORD = pa.struct(
         ("magic", pa.int8()),
     ]
 )
+# What key and value say by their schemas: the schema, the value as JSON, or why it does not decode.
+BY_SCHEMA = [
+    (f"{part}_{name}", pa.string()) for part in ("key", "value") for name in ("schema", "json", "schema_error")
+]
 MOST_ROWS, MOST_BYTES = 4096, 8 << 20
 LATEST = 253402300799999  # milliseconds since 1970: the end of the year 9999
 _FOLDER = re.compile(r"(.+)-(\d{1,9})")
-_NAMES = {"topic": ("topic", "name"), "topic_id": ("topic_id",), "partition": ("partition_index", "index", "partition")}
-NOBODY = "", bytes(16)  # placeholders for a name or an id that a version does not have
-
-
-class RecordsPartition(NamedTuple):
-    """The topic and partition of records, if known."""
-
-    topic: str | None = None
-    topic_id: bytes | None = None
-    partition: int | None = None
-
-
-UNKNOWN = RecordsPartition()
 
 
 class RecordReader:
@@ -74,15 +63,18 @@ class RecordReader:
         columns: the columns of the frames, as a `pyarrow.Schema`. `message` (with body=raw), `direction`, `api_key` and
             `api_version` are required; `path` determines the topic of a log.
         limit: the maximum decompressed size of the records of one batch, in bytes.
+        registry: the URL of a schema registry, or a folder of schemas, by which keys and values are decoded; the struct
+            `record` then has the fields of `BY_SCHEMA`, too.
 
     Attributes:
         schema: the other columns of the frames, `record`, `_corrupt_record` and `_error`.
 
     Raises:
         BadOption: a column is missing.
+        CallError, DumpError: `registry` is neither the URL of a registry nor a folder of schemas.
     """
 
-    def __init__(self, columns: Any, limit: int = LIMIT) -> None:
+    def __init__(self, columns: Any, limit: int = LIMIT, registry: str = "") -> None:
         for name, type_ in NEEDED.items():
             if name not in columns.names or columns.field(name).type != type_:
                 hint = "read the frames with body=raw, and keep their columns"
@@ -90,7 +82,9 @@ class RecordReader:
         self.limit: int = limit
         self.apis: Apis = Apis(catalog_for())
         self.kept: list[Any] = [name for name in columns.names if name not in LEFT_OUT]
-        more = [("record", RECORD), (CORRUPT, TYPES[CORRUPT]), (ERROR_NAME, TYPES[ERROR_NAME])]
+        self.values: RecordDeserializer | None = RecordDeserializer(open_schemas(registry)) if registry else None
+        record = RECORD if self.values is None else pa.struct([*RECORD, *BY_SCHEMA])
+        more = [("record", record), (CORRUPT, TYPES[CORRUPT]), (ERROR_NAME, TYPES[ERROR_NAME])]
         self.schema: Any = pa.schema([*(columns.field(name) for name in self.kept), *more])
 
     def read(self, batches: Iterable[Any]) -> Iterator[Any]:
@@ -120,13 +114,13 @@ class RecordReader:
     def _of_api(self, index: int, api: Api | None, cells: dict[str, Any], output: FoundRecords) -> Iterator[None]:
         is_request, data = cells["direction"] == "request", cells[MESSAGE]
         codec = api.codec(is_request) if api is not None else None
-        if api is None or codec is None or not records_in(codec):
+        if api is None or codec is None or not plan_record_fields(codec):
             return
         read = read_carefully(data, api, is_request)
         if read.codec is None:
             output.fail(index, data, read.fault)
             return
-        for partition, some in sets_in(read.codec, read.message):
+        for partition, some in find_record_sets(read.codec, read.message):
             yield from self._set(index, partition, some, not is_request, output)
 
     def _set(
@@ -154,11 +148,28 @@ class RecordReader:
         lost: bytes | None = batch.data  # once per batch, for any number of unreadable records
         for record in batch.records(salvage=True, limit=self.limit):
             if isinstance(record, Record):
-                output.add(index, partition, batch, record, fault)
+                output.add(index, partition, batch, record, fault, self._by_schema(partition, batch, record))
             else:
                 output.fail(index, lost, fault_of(record.error))
                 lost = None
             yield
+
+    def _by_schema(self, place: RecordsPartition, batch: RecordBatch, record: Record) -> tuple[str | None, ...]:
+        """Return the values of `BY_SCHEMA`; an empty tuple without schemas. The topic of an id is not known here."""
+        if self.values is None:
+            return ()
+        if batch.is_control:
+            return (None,) * len(BY_SCHEMA)
+        key = self.values.read(place.topic, "key", record.key)
+        value = self.values.read(place.topic, "value", record.value)
+        return (*_cells_of(key), *_cells_of(value))
+
+
+def _cells_of(value: SchemaValue | None) -> tuple[str | None, str | None, str | None]:
+    if value is None:
+        return None, None, None
+    error = None if value.error is None else f"{value.error.code}: {value.error}"
+    return value.title, value.json if error is None else None, error
 
 
 class FoundRecords:
@@ -182,7 +193,15 @@ class FoundRecords:
         """Whether a batch should be built now."""
         return len(self.frames) >= MOST_ROWS or self._bytes >= MOST_BYTES
 
-    def add(self, index: int, partition: RecordsPartition, batch: RecordBatch, record: Record, fault: Any) -> None:
+    def add(
+        self,
+        index: int,
+        partition: RecordsPartition,
+        batch: RecordBatch,
+        record: Record,
+        fault: Any,
+        by_schema: tuple[str | None, ...] = (),
+    ) -> None:
         """Add a record; its value is valid even if its batch has a fault."""
         if fault is not None:
             self._faults[len(self.frames)] = fault
@@ -191,8 +210,8 @@ class FoundRecords:
         values = (record.offset, time, batch.timestamp_type, record.key, record.value, headers)
         kind = batch.is_transactional, batch.is_control, batch.compression, batch.magic
         producer = batch.producer_id, batch.producer_epoch, batch.sequence(record)
-        self._put(index, (*partition, *values, *producer, *kind), None)
-        self._bytes += len(record.key or b"") + len(record.value or b"")
+        self._put(index, (*partition, *values, *producer, *kind, *by_schema), None)
+        self._bytes += len(record.key or b"") + len(record.value or b"") + sum(len(cell or "") for cell in by_schema)
 
     def fail(self, index: int, data: bytes | None, fault: Any) -> None:
         """Add data that could not be read."""
@@ -207,39 +226,17 @@ class FoundRecords:
 
     def batch(self) -> Any:
         """Return all rows as a record batch, and clear them."""
-        none = (None,) * RECORD.num_fields
+        type_ = self._schema.field("record").type
+        none = (None,) * type_.num_fields
         columns = zip(*(none if values is None else values for values in self._values), strict=True)
-        arrays = [pa.array(column, field.type) for column, field in zip(columns, RECORD, strict=True)]
+        arrays = [pa.array(column, field.type) for column, field in zip(columns, type_, strict=True)]
         missing = pa.array([values is None for values in self._values])
-        records = pa.StructArray.from_arrays(arrays, fields=list(RECORD), mask=missing)
+        records = pa.StructArray.from_arrays(arrays, fields=list(type_), mask=missing)
         kept = self._kept.take(pa.array(self.frames)).columns
         lost, errors = pa.array(self._lost, pa.binary()), error_column(len(self.frames), self._faults)
         batch = pa.RecordBatch.from_arrays([*kept, records, lost, errors], schema=self._schema)
         self.frames, self._values, self._lost, self._faults, self._bytes = [], [], [], {}, 0
         return batch
-
-
-def records_in(codec: Codec) -> tuple[FieldStep, ...]:
-    """Return the paths of records fields in a message; an empty tuple if it has none."""
-    return plan_fields(codec, _is_records)
-
-
-def _is_records(location: FieldPlace) -> bool | None:
-    return isinstance(location.node, wire.Records) or None
-
-
-def sets_in(codec: Codec, message: Any) -> Iterator[tuple[RecordsPartition, bytes]]:
-    """Yield all records fields of a message, with topic and partition."""
-    for _, structs, records in find_values(records_in(codec), message):
-        yield reduce(_within, structs[1:], UNKNOWN), records
-
-
-def _within(partition: RecordsPartition, value: Any) -> RecordsPartition:
-    """Return a place updated from the fields of a struct."""
-    names = value.__struct_fields__
-    fields = {part: next((name for name in words if name in names), None) for part, words in _NAMES.items()}
-    values = {part: getattr(value, name) for part, name in fields.items() if name is not None}
-    return partition._replace(**{part: None if number in NOBODY else number for part, number in values.items()})
 
 
 def place_of(path: str | None) -> RecordsPartition:

@@ -21,7 +21,9 @@ from ...protocol import Frame
 from ...protocol.frames.frame_joiner import FrameJoiner
 from ...protocol.frames.frame_memory import FrameMemoryShare
 from ...protocol.sasl.mechanisms import AuthenticationFailed
+from ...runtime import telemetry
 from ...runtime.loggers import BROKER
+from ...runtime.telemetry import observe
 from ...values import ErrorCode
 from .. import Node, Parked
 from ..api import ClosesConnection
@@ -297,16 +299,20 @@ class ServedConnection(ResponseSender):
 
     async def _handle(self, request: RequestContext[Any]) -> Struct | None:
         """Return the response to a request; None if the request gets no response."""
-        try:
-            if isinstance(request.message, (messages.FetchRequest, messages.ShareFetchRequest)):
-                await self._wait_for_room()
-            response: Struct | Parked[Struct] | None = self.serving.cluster.handle(request)
-            self.serving.settle()
-            return await self._wait_for(response) if isinstance(response, Parked) else response
-        except (FunctionFailed, ClosesConnection):
-            raise  # of a test's rule; or what Kafka does, too
-        except Exception as error:
-            return self._report_failure(request, error)
+        host, port = self.node.host, self.node.port
+        place: dict[str, str | int] = {"server_address": host, "server_port": port, "client_id": request.client_id}
+        with observe(telemetry.BROKER, api_of(request.message), api_version=request.version, **place) as measurement:
+            try:
+                if isinstance(request.message, (messages.FetchRequest, messages.ShareFetchRequest)):
+                    await self._wait_for_room()
+                response: Struct | Parked[Struct] | None = self.serving.cluster.handle(request)
+                self.serving.settle()
+                return await self._wait_for(response) if isinstance(response, Parked) else response
+            except (FunctionFailed, ClosesConnection):
+                raise  # of a test's rule; or what Kafka does, too
+            except Exception as error:
+                measurement.fail("UNKNOWN_SERVER_ERROR")
+                return self._report_failure(request, error)
 
     def _report_failure(self, request: RequestContext[Any], error: Exception) -> Struct:
         """Report an error in a handler, and return the response of a broker that failed, as KafkaApis.handleError does.

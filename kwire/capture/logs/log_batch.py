@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING
 
 import msgspec
 
@@ -12,6 +13,9 @@ from ...protocol.nested import ControlRecord, CoordinatorRecord, FramedRecord
 from ...runtime.former_dataclasses import was_dataclass
 from ...schema.sensitive_fields import Hidden
 from .log_topic import DecodedRecord
+
+if TYPE_CHECKING:
+    from ...serdes.schema_value import SchemaValue
 
 Message = ControlRecord | CoordinatorRecord | FramedRecord
 
@@ -51,6 +55,8 @@ class LogRecord(msgspec.Struct, frozen=True):
         message: the decoded key and value, in control batches and in internal topics; otherwise None.
         fault: why they could not be decoded; `message` is then None.
         batch: the batch that contains it.
+        key_by_schema, value_by_schema: what key and value say by their schema, as `kwire.serdes` reads them; None if
+            no schemas were given, or none is theirs.
     """
 
     record: Record
@@ -58,6 +64,8 @@ class LogRecord(msgspec.Struct, frozen=True):
     message: Message | None
     fault: DecodeError | None
     batch: LogBatch
+    key_by_schema: SchemaValue | None = None
+    value_by_schema: SchemaValue | None = None
 
 
 @was_dataclass

@@ -4,14 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
 from ...codecs.records import Record, RecordBatch
+from ...errors import KwireError
 from ...protocol.nested.topic_record_types import METADATA
-from .log_batch import LogBatch, LogBytes
+from .log_batch import LogBatch, LogBytes, LogRecord
 from .log_topic import LogTopic, topic_of_folder
 from .segment_reader import SegmentItem, SegmentReader
+
+if TYPE_CHECKING:
+    from ...serdes import RecordDeserializer
 
 SNAPSHOT_HEADER = b"\0\0\0\3"  # the key of the first record of a snapshot: version and type
 
@@ -88,3 +93,37 @@ def read_log_items(
 def _is_snapshot(batch: RecordBatch) -> bool:
     first = next(batch.records(salvage=True), None) if batch.is_control else None
     return isinstance(first, Record) and first.key == SNAPSHOT_HEADER
+
+
+def deserialize_record(entry: LogRecord, values: RecordDeserializer | None, topic: str | None) -> LogRecord:
+    """Return a record with what its key and value say by their schemas.
+
+    Args:
+        entry: the record. Control records and those of Kafka's internal topics are not users', and stay as they are.
+        values: the schemas; None leaves all records as they are.
+        topic: the topic of the record; None if it is unknown.
+    """
+    batch = entry.batch
+    if values is None or batch.topic is not None or batch.header.is_control:
+        return entry
+    key = values.read(topic, "key", entry.record.key)
+    value = values.read(topic, "value", entry.record.value)
+    return entry if key is value is None else replace(entry, key_by_schema=key, value_by_schema=value)
+
+
+def read_records(
+    data: bytes, topic: str | None, values: RecordDeserializer | None = None
+) -> Iterator[LogRecord | LogBytes | KwireError]:
+    """Yield the records in a field of a message, what cannot be read of them, and why a batch cannot be opened.
+
+    Args:
+        data: the bytes of the field: any number of batches.
+        topic: the topic of the records, if known.
+        values: decodes keys and values by schema.
+    """
+    for item in LogReader([data], topic=topic):
+        try:
+            for entry in item.entries() if isinstance(item, LogBatch) else [item]:
+                yield deserialize_record(entry, values, topic) if isinstance(entry, LogRecord) else entry
+        except KwireError as error:  # for example, a compression library is missing
+            yield error

@@ -8,6 +8,8 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import msgspec
+
 from ...client.address import address
 from ...client.connection import BrokerConnection
 from ...client.deadline import Deadline
@@ -16,12 +18,14 @@ from ...codecs.message_codec import codec_in
 from ...errors import UnknownMessage, json_problem
 from ...protocol import Response, encode_request
 from ...protocol.message_summary import MessageSummary
-from ...render.escaping import json_text
+from ...render.escaping import escape, json_text
 from ...render.frame_tree import tree
-from ...render.json_objects.frame_json import envelope, json_line
+from ...render.json_objects.frame_json import envelope
+from ...render.json_objects.frame_records import envelope_with_records
 from ..options.message_fields import message_of
 from ..options.message_names import name_and_version
 from ..options.output import add_colour
+from ..options.registry import add_registry, count_undecoded, deserializer_of
 from ..options.secrets import add_secrets, masker
 from ..options.security import add_security, security_of
 from ..options.specs import add_profile, catalog_of
@@ -55,6 +59,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--body", metavar="FILE", help="JSON of the payload, to which fields are added; - is stdin")
     parser.add_argument("--yes", action="store_true", help="allow requests that may change something on the broker")
     parser.add_argument("--offline", action="store_true", help="print the request's bytes as hex; send nothing")
+    add_registry(parser)
     parser.add_argument("--client-id", default="kwire", metavar="TEXT", help="default: kwire")
     add_timeout(parser, 10, "for everything: name look-up, connection, TLS, SASL, request and the whole response")
     _add_hostile(parser)
@@ -78,6 +83,8 @@ def _add_hostile(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Send a request and print its response. Returns 1 if the response has an error code."""
+    if options.registry is not None and (options.hostile or options.offline):
+        raise UsageError("--registry decodes records of a response: it cannot be combined with --hostile and --offline")
     if options.hostile:
         from ..hostile import call_hostile
 
@@ -107,7 +114,8 @@ def run(options: argparse.Namespace) -> int:
     safe = masker(options)(answer)
     assert isinstance(safe, Response)
     _print(safe, options)
-    return 1 if MessageSummary().facts(answer.codec, answer.message).errors else 0
+    undecoded = count_undecoded(options)
+    return 1 if undecoded or MessageSummary().facts(answer.codec, answer.message).errors else 0
 
 
 def _offline(options: argparse.Namespace) -> int:
@@ -159,9 +167,9 @@ def _body(options: argparse.Namespace) -> dict[str, Any] | None:
 
 
 def _print(answer: Response, options: argparse.Namespace) -> None:
-    if options.jsonl:
-        print(json_line(answer))
-    elif options.json:
-        print(json_text(envelope(answer)))
+    values = deserializer_of(options)
+    if options.jsonl or options.json:
+        members = envelope(answer) if values is None else envelope_with_records(answer, values, MessageSummary())
+        print(escape(msgspec.json.encode(members).decode()) if options.jsonl else json_text(members))
     else:
-        print("\n".join(tree(answer, style_for(sys.stdout, options.color))))
+        print("\n".join(tree(answer, style_for(sys.stdout, options.color), values=values)))

@@ -20,6 +20,7 @@ from ..input.topic_names import look_ahead_in
 from ..options.inputs import add_inputs
 from ..options.jobs import add_jobs
 from ..options.output import add_colour
+from ..options.registry import add_registry, count_undecoded, deserializer_of
 from ..options.specs import catalog_of
 from ..options.usage_error import UsageError
 from ..output.chosen_fields import FORMATS, AsFields
@@ -69,6 +70,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--response-frames", action="store_true", help=about)
     parser.add_argument("--first", metavar="N", type=_positive, help="stop after N frames")
     parser.add_argument("--sort", metavar="FIELD", help="greatest values first; 10 frames unless --first")
+    add_registry(parser)
     parser.add_argument("--follow", action="store_true", help="keep reading as FILE or a folder of captures grows")
     add_filters(parser)
     add_jobs(parser, "with --jsonl and --parquet: decode in N processes")
@@ -87,6 +89,8 @@ def run(options: argparse.Namespace) -> int:
     if options.request is not None and (options.guess or options.parquet):
         raise UsageError("--request shows one frame and its response: it cannot be combined with --guess and --parquet")
     _check_jobs(options)
+    if options.registry is not None and (options.guess or options.count):
+        raise UsageError("--registry decodes keys and values: it cannot be combined with --guess and --count")
     if options.guess:
         from ..output.guesses import guess
 
@@ -102,7 +106,7 @@ def run(options: argparse.Namespace) -> int:
         print_counts(options, counts, interrupted=True)
         raise
     print_counts(options, counts)
-    return 1 if counts["failures"] else 0
+    return 1 if count_undecoded(options) + counts["failures"] else 0
 
 
 def _check_jobs(options: argparse.Namespace) -> None:
@@ -111,7 +115,7 @@ def _check_jobs(options: argparse.Namespace) -> None:
     if not (options.jsonl or options.parquet):
         raise UsageError(f"--jobs {options.jobs} is for --jsonl and --parquet: other forms are written by one process")
     others = {"where": "--where", "first": "--first", "sort": "--sort", "request": "--request", "follow": "--follow"}
-    others |= {"response_frames": "--response-frames", "keylog": "--keylog"}
+    others |= {"response_frames": "--response-frames", "keylog": "--keylog", "registry": "--registry"}
     given = [word for name, word in others.items() if getattr(options, name) not in (None, False)]
     if given and options.jsonl:
         raise UsageError(f"--jobs {options.jobs} cannot be combined with {given[0]}, which one process must read")
@@ -146,10 +150,11 @@ def _form(options: argparse.Namespace, query: Query, catalog: Catalog) -> Form:
 
 
 def _plain_form(options: argparse.Namespace, query: Query, catalog: Catalog) -> Form:
+    values = deserializer_of(options)
     if options.json:
-        return AsArray(query.context.summary)
+        return AsArray(query.context.summary, values)
     if options.jsonl:
-        return AsJson(query.context.summary)
+        return AsJson(query.context.summary, values)
     if options.fields is not None:
         return AsFields(options.fields, options.format, catalog, query)
     if options.count:
@@ -157,7 +162,7 @@ def _plain_form(options: argparse.Namespace, query: Query, catalog: Catalog) -> 
     style = style_for(sys.stdout, options.color)
     labels = labels_of(options)
     if options.verbose or options.request is not None:
-        return AsTrees(style, query.context.summary, labels)
+        return AsTrees(style, query.context.summary, labels, values)
     if not sys.stdout.isatty():  # whose width lines cannot exceed
         style = style._replace(width=style.width + max(map(len, labels.values()), default=0))
     return AsText(query.context.summary, style, live=is_live(options), labels=labels)

@@ -22,6 +22,7 @@ _RECORDS = (LOG, FILE_BESIDE)
 INAPPLICABLE: dict[str, tuple[str, tuple[str, ...], str]] = {
     "named": ("--as", _RECORDS, "it names the message of a frame; --log-of names the topic of a log"),
     "log_of": ("--log-of", (CAPTURE, FRAMES, FILE_BESIDE), "it names the topic of a log; --as names a message"),
+    "registry": ("--registry", (FILE_BESIDE,), "its entries have no keys and values"),
     "request": ("--request", _RECORDS, "records have no responses; --where 'offset == N' shows one"),
     "response_frames": ("--response-frames", _RECORDS, "records have no responses"),
 }

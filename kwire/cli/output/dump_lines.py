@@ -18,7 +18,9 @@ from ..input.follow import is_live
 from ..input.fraction_read import part_read
 from ..input.log_entries import open_batches
 from ..input.merged_inputs import TimedBatches, captured_time, item_time
+from ..options.registry import deserializer_of
 from ..options.specs import catalog_of
+from ..options.usage_error import UsageError
 from ..terminal.progress import with_progress
 from .capture_lines import CaptureLines
 from .chosen_fields import parse_paths
@@ -64,6 +66,10 @@ class DumpLines:
     def _check(self, dump: Dump) -> None:
         of_records = dump.batches is not None or dump.disk is not None
         check_available(self._paths, self._reading.catalog, of_records=of_records)
+        options = self._options
+        shows_records = options.json or options.jsonl or options.verbose or options.request is not None
+        if options.registry is not None and not of_records and not shows_records:
+            raise UsageError(f"--registry: lines of {dump.file or 'frames'} show no records; add -v or --jsonl")
 
     def _is_quick(self, dump: Dump) -> bool:
         """Whether a dump is a capture to be read with the specs of Kafka's releases, from its bytes."""
@@ -83,7 +89,13 @@ class DumpLines:
 def _items(dump: Dump, reading: DumpDecoder, options: argparse.Namespace, names_responses: bool) -> Iterator[Item]:
     """Yield the items of a dump, records instead of batches."""
     items = reading.with_disk(dump) if options.request is None else reading.exchange(dump, options.request)
-    opened: Iterator[Item] = open_batches(items, salvage=reading.salvage, sealed=not options.show_secrets)
+    opened: Iterator[Item] = open_batches(
+        items,
+        salvage=reading.salvage,
+        sealed=not options.show_secrets,
+        values=deserializer_of(options),
+        topic=options.log_of,
+    )
     opened = with_progress(opened, partial(part_read, options), wanted=not sys.stdout.isatty())
     return with_response_frames(opened) if names_responses else opened
 

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from typing import Protocol
+from typing import TYPE_CHECKING, Any, Protocol
+
+import msgspec
 
 from ...capture.logs.disk_entry import DiskEntry
 from ...capture.logs.log_batch import LogBatch, LogBytes, LogRecord
@@ -17,7 +19,7 @@ from ...render.captured.json_lines import JsonLines
 from ...render.captured.selected_frames import SelectedFrames
 from ...render.captured.text_lines import CapturedLines
 from ...render.colours import Style
-from ...render.escaping import json_text
+from ...render.escaping import escape, json_text
 from ...render.frame_line import FrameLines
 from ...render.frame_tree import tree
 from ...render.json_objects.frame_json import json_line, named_envelope
@@ -25,6 +27,9 @@ from ...render.json_objects.record_json import record_envelope, record_json_line
 from ...render.record_lines import RecordLines
 from ...render.record_tree import RecordTree
 from ..input.log_entries import LogEntry
+
+if TYPE_CHECKING:
+    from ...serdes import RecordDeserializer
 
 Print = Callable[[str], None]
 Item = Result | LogEntry | DiskEntry
@@ -63,32 +68,6 @@ class Form(Protocol):
         """Return the text after the last item."""
 
 
-class AsJson:
-    """Items as JSON lines.
-
-    Args:
-        summary: knows the names of topic ids.
-    """
-
-    def __init__(self, summary: MessageSummary) -> None:
-        self._summary = summary
-
-    def writer(self, decoder: FrameDecoder, file: str, *, sealed: bool, query: Query | None) -> LineWriter:
-        """Return what writes the lines of a capture."""
-        selection = captured_query(query, file, sealed=sealed)
-        if selection is not None:
-            selection.shows_topics = True
-        return JsonLines(decoder, file, sealed=sealed, selection=selection, summary=self._summary)
-
-    def text(self, item: Item) -> str:
-        """Return the line of an item."""
-        return (record_json_line(item) if isinstance(item, ENTRY) else json_line(item, self._summary)) + "\n"
-
-    def end(self) -> str:
-        """Return an empty string: JSON lines have no end."""
-        return ""
-
-
 def captured_query(query: Query | None, file: str, *, sealed: bool) -> CapturedQuery | None:
     """Return a query for the frames of one capture."""
     return None if query is None else CapturedQuery(query, file, sealed=sealed)
@@ -104,22 +83,59 @@ class _AsDecoded:
         return SelectedFrames(decoder, file, sealed=sealed, selection=selection)
 
 
-class AsArray(_AsDecoded):
-    """Items as one JSON array.
+class _AsJsonObjects(_AsDecoded):
+    """Items as JSON objects.
 
     Args:
         summary: knows the names of topic ids.
+        values: decodes the records of frames by schema; None leaves them as bytes.
     """
 
-    def __init__(self, summary: MessageSummary) -> None:
-        self._summary = summary
-        self._separator = "[\n"
+    def __init__(self, summary: MessageSummary, values: RecordDeserializer | None = None) -> None:
+        self._summary, self._values = summary, values
+
+    def _members(self, result: Result) -> dict[str, Any]:
+        if self._values is None:
+            return named_envelope(result, self._summary)
+        from ...render.json_objects.frame_records import envelope_with_records
+
+        return envelope_with_records(result, self._values, self._summary)
+
+
+class AsJson(_AsJsonObjects):
+    """Items as JSON lines."""
+
+    def writer(self, decoder: FrameDecoder, file: str, *, sealed: bool, query: Query | None) -> LineWriter:
+        """Return what writes the lines of a capture."""
+        if self._values is not None:
+            return super().writer(decoder, file, sealed=sealed, query=query)
+        selection = captured_query(query, file, sealed=sealed)
+        if selection is not None:
+            selection.shows_topics = True
+        return JsonLines(decoder, file, sealed=sealed, selection=selection, summary=self._summary)
+
+    def text(self, item: Item) -> str:
+        """Return the line of an item."""
+        if isinstance(item, ENTRY):
+            return record_json_line(item) + "\n"
+        if self._values is None:
+            return json_line(item, self._summary) + "\n"
+        return escape(msgspec.json.encode(self._members(item)).decode()) + "\n"
+
+    def end(self) -> str:
+        """Return an empty string: JSON lines have no end."""
+        return ""
+
+
+class AsArray(_AsJsonObjects):
+    """Items as one JSON array."""
+
+    _separator = "[\n"
 
     def text(self, item: Item) -> str:
         """Return the element of an item."""
         separator, self._separator = self._separator, ",\n"
-        members = record_envelope(item) if isinstance(item, ENTRY) else named_envelope(item, self._summary)
-        return separator + json_text(members)
+        return separator + json_text(record_envelope(item) if isinstance(item, ENTRY) else self._members(item))
 
     def end(self) -> str:
         """Return the end of the array."""
@@ -133,10 +149,17 @@ class AsTrees(_AsDecoded):
         style: colours and width.
         summary: knows the names of topic ids.
         labels: what stands at the start of the title of a frame, by the name of its file.
+        values: decodes the records of frames by schema.
     """
 
-    def __init__(self, style: Style, summary: MessageSummary, labels: Mapping[str | None, str] | None = None) -> None:
-        self._style, self._records = style, RecordTree(style)
+    def __init__(
+        self,
+        style: Style,
+        summary: MessageSummary,
+        labels: Mapping[str | None, str] | None = None,
+        values: RecordDeserializer | None = None,
+    ) -> None:
+        self._style, self._records, self._values = style, RecordTree(style), values
         self._labels = labels or {}
         self._summary = summary
         self._has_begun = False
@@ -148,7 +171,7 @@ class AsTrees(_AsDecoded):
         else:
             if isinstance(item, Request | Response):
                 self._summary.learn_names(item.codec, item.message)
-            lines = list(tree(item, self._style, self._summary.topic_of))
+            lines = list(tree(item, self._style, self._summary.topic_of, self._values))
             lines[0] = self._labels.get(item.frame.source.file, "") + lines[0]
         gap = "\n" if self._has_begun and not lines[0].startswith("  ") else ""
         self._has_begun = True

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+from typing import Any
 
 from ...codecs.columns.read_columns import need_libraries
 from ...render.value_text import count_text
@@ -44,4 +45,17 @@ def parquet(options: argparse.Namespace) -> int:
     bad = f", {written.corrupt:,} not decoded" if written.corrupt else ""
     secrets = "; secrets in it are not masked" if options.show_secrets else ""
     remark(f"{count_text(written.frames, 'frame')}{bad} in {written.file}{secrets}")
-    return 1 if written.corrupt else 0
+    return 1 if _write_records(options, folders) + written.corrupt else 0
+
+
+def _write_records(options: argparse.Namespace, more: dict[str, Any]) -> int:
+    """Write the records by schema beside the frames if --registry is given; return how many were not read."""
+    if options.registry is None:
+        return 0
+    from ...arrow import write_records
+
+    apis = ",".join(options.api or [])
+    written = write_records(options.files, options.parquet, registry=options.registry, apis=apis, **more)
+    bad = f", {written.corrupt:,} not read" if written.corrupt else ""
+    remark(f"{count_text(written.frames, 'record')}{bad} in {written.file}")
+    return written.corrupt

@@ -24,7 +24,7 @@ def report_html(name: str, tally: ReportCounts) -> Iterator[str]:
         name: the source of the frames, such as the name of a dump.
         tally: the counts.
     """
-    sections = (_summary, _timeline, _apis, _versions, _errors, _undecodable)
+    sections = (_summary, _timeline, _apis, _versions, _errors, _schemas, _undecodable)
     body = (piece for section in sections for piece in section(tally))
     heading = f'<header><h1>{text(name)}</h1></header>\n<main class="report">\n'
     yield from document(f"{name} - kwire report", asset("page.css"), "", _around(heading, body, "</main>\n"))
@@ -127,6 +127,21 @@ def _errors(tally: ReportCounts) -> Iterator[str]:
         )
     yield from html_table(("api", "field", "code", "name", "times", "first in", "meaning"), rows, numbers=(2, 4))
     yield from _left_out(tally.errors, ROWS, "errors of further kinds")
+    yield "</section>\n"
+
+
+def _schemas(tally: ReportCounts) -> Iterator[str]:
+    """Yield the section of keys and values by schema; nothing if none were asked for."""
+    uses = tally.schemas.uses
+    if not uses.counts:
+        return
+    yield "<section><h2>Keys and values by schema</h2>\n"
+    rows = []
+    for use, count in sorted(uses.counts.items())[:ROWS]:
+        cells = (use.topic, use.part, use.schema, f"{count:,}", use.problem, tally.schemas.first_places.get(use, ""))
+        rows.append([text(cell) for cell in cells])
+    yield from html_table(("topic", "part", "schema", "records", "what is wrong", "first in"), rows, numbers=(3,))
+    yield from _left_out(uses, ROWS, "keys and values of further topics and schemas")
     yield "</section>\n"
 
 

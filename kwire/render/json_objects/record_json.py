@@ -5,7 +5,8 @@ Each record is self-contained, so that `jq` needs no state:
     {"kwire": 1, "type": "record", "source": {...}, "topic": "__consumer_offsets", "batch": {...},
      "offset": 7, "timestamp": 1700000000000, "key": ..., "value": ..., "headers": [...]}
 
-`key` and `value` are null, {"text"}, {"base64"}, or decoded: {"name", "version", "payload"}. The type is "batch" for a
+`key` and `value` are null, {"text"}, {"base64"}, or decoded: {"name", "version", "payload"}; by schema {"schema",
+"payload"}, or their bytes with {"schema", "error"}. The type is "batch" for a
 batch without records, "zeros" for zeros, "undecodable" for undecodable bytes, and "diskEntry" for an entry of a file
 beside the segments.
 """
@@ -23,7 +24,7 @@ from ...errors import DecodeError
 from ...protocol.nested import ControlRecord, FramedRecord
 from ...schema.sensitive_fields import HIDDEN, Hidden
 from ..escaping import escape
-from ..record_text import Entry, bytes_json, control_name, embedded_json, parts_of
+from ..record_text import Entry, bytes_json, control_name, embedded_json, part_json, parts_of
 from .frame_json import error_json
 
 HEADER = {
@@ -61,7 +62,7 @@ def record_envelope(entry: Entry) -> dict[str, Any]:
     if batch.topic is not None:
         members["topic"] = batch.topic
     members["batch"] = batch_json(batch)
-    return members if isinstance(entry, LogBatch) else {**members, **_record(entry)}
+    return members if isinstance(entry, LogBatch) else {**members, **record_members(entry)}
 
 
 def record_json_line(entry: Entry) -> str:
@@ -77,7 +78,8 @@ def batch_json(batch: LogBatch) -> dict[str, Any]:
     return {**members, "faults": [_fault(fault) for fault in batch.faults]} if batch.faults else members
 
 
-def _record(entry: LogRecord) -> dict[str, Any]:
+def record_members(entry: LogRecord) -> dict[str, Any]:
+    """Return the members of a record itself: offset, times, key, value, headers, faults."""
     record, message = entry.record, entry.message
     members: dict[str, Any] = {"offset": record.offset, "timestamp": record.timestamp}
     if record.create_timestamp is not None:
@@ -87,8 +89,8 @@ def _record(entry: LogRecord) -> dict[str, Any]:
     elif message is not None:
         members["recordType"] = message.type
     key, value = (None, None) if message is None else parts_of(message)
-    members["key"] = bytes_json(record.key) if key is None else embedded_json(key)
-    members["value"] = bytes_json(record.value) if value is None else embedded_json(value)
+    members["key"] = part_json(record.key, entry.key_by_schema) if key is None else embedded_json(key)
+    members["value"] = part_json(record.value, entry.value_by_schema) if value is None else embedded_json(value)
     if isinstance(message, FramedRecord):
         members["frameVersion"] = message.frame_version
     members["headers"] = [{"key": name, "value": bytes_json(value)} for name, value in record.headers]

@@ -1,0 +1,1 @@
+"""Schema registries: their REST interface."""
