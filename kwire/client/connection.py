@@ -210,9 +210,9 @@ class BrokerConnection:
                 self._authenticate()
         data = self._wire.send(message, codec.version)
         host, port = self.address
-        place: dict[str, str | int] = {"server_address": host, "server_port": port, "client_id": self.client_id}
+        attributes: dict[str, str | int] = {"server_address": host, "server_port": port, "client_id": self.client_id}
         with (
-            observe(telemetry.CLIENT, codec.spec.api_name, api_version=codec.version, **place) as measurement,
+            observe(telemetry.CLIENT, codec.spec.api_name, api_version=codec.version, **attributes) as measurement,
             call_errors(self.address, hint=self.security.hint),
         ):
             measurement.note(request_size=len(data))

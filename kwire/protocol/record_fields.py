@@ -30,8 +30,8 @@ def plan_record_fields(codec: Codec) -> tuple[FieldStep, ...]:
     return plan_fields(codec, _is_records)
 
 
-def _is_records(place: FieldLocation) -> bool | None:
-    return isinstance(place.node, wire.Records) or None
+def _is_records(location: FieldLocation) -> bool | None:
+    return isinstance(location.node, wire.Records) or None
 
 
 def find_record_sets(codec: Codec, message: Any) -> Iterator[tuple[RecordsPartition, bytes]]:
@@ -40,9 +40,9 @@ def find_record_sets(codec: Codec, message: Any) -> Iterator[tuple[RecordsPartit
         yield reduce(_within, structs[1:], UNKNOWN), records
 
 
-def _within(place: RecordsPartition, value: Any) -> RecordsPartition:
+def _within(partition: RecordsPartition, value: Any) -> RecordsPartition:
     """Return a place updated from the fields of a struct."""
     names = value.__struct_fields__
     fields = {part: next((name for name in words if name in names), None) for part, words in _NAMES.items()}
     values = {part: getattr(value, name) for part, name in fields.items() if name is not None}
-    return place._replace(**{part: None if one in _NOBODY else one for part, one in values.items()})
+    return partition._replace(**{part: None if number in _NOBODY else number for part, number in values.items()})

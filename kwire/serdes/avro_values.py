@@ -32,8 +32,8 @@ class AvroReader:
             raise missing_library("Avro", "fastavro") from None
         self._read_value = schemaless_reader
         self._named: dict[str, Any] = {}
-        for one in (*document.references, document):
-            parsed = _load_text(one.text)
+        for part in (*document.references, document):
+            parsed = _load_text(part.text)
             try:
                 self._schema: Any = parse_schema(parsed, named_schemas=self._named)
             except Exception as error:  # a library on hostile input: KeyError, TypeError, RecursionError and its own

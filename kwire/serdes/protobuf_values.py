@@ -55,11 +55,11 @@ class ProtobufReader:
             serialized = import_module(f"google.protobuf.{name}_pb2").DESCRIPTOR.serialized_pb
             files[f"google/protobuf/{name}.proto"] = descriptor_pb2.FileDescriptorProto.FromString(serialized)
         last = ""
-        for one in (*document.references, document):
-            read = list(descriptor_pb2.FileDescriptorSet.FromString(one.descriptors).file)
-            if one.descriptor:
-                read = [descriptor_pb2.FileDescriptorProto.FromString(one.descriptor)]
-                read[0].name = one.name
+        for part in (*document.references, document):
+            read = list(descriptor_pb2.FileDescriptorSet.FromString(part.descriptors).file)
+            if part.descriptor:
+                read = [descriptor_pb2.FileDescriptorProto.FromString(part.descriptor)]
+                read[0].name = part.name
             for file in read:
                 files[file.name] = file
                 last = file.name
@@ -93,13 +93,13 @@ class ProtobufReader:
     def _class_of(self, path: tuple[int, ...]) -> Any:
         if path not in self._classes:
             messages = list(self._file.message_types_by_name.values())
-            found: Any = None
+            message: Any = None
             for index in path:
                 if not 0 <= index < len(messages):
                     raise SchemaError(BAD_VALUE, f"the schema has no message {'.'.join(map(str, path))}")
-                found = messages[index]
-                messages = list(found.nested_types)
-            self._classes[path] = self._messages.GetMessageClass(found)
+                message = messages[index]
+                messages = list(message.nested_types)
+            self._classes[path] = self._messages.GetMessageClass(message)
         return self._classes[path]
 
 
@@ -119,5 +119,5 @@ def _ordered(files: dict[str, Any], name: str) -> list[str]:
         file = files.get(name)
         if file is None:
             raise SchemaError(BAD_SCHEMA, f"it imports {name}, which the source of schemas does not have"[:300])
-        waiting += [(name, True), *((one, False) for one in file.dependency)]
+        waiting += [(name, True), *((dependency, False) for dependency in file.dependency)]
     return ordered

@@ -29,7 +29,10 @@ def compile_text(document: SchemaDocument) -> SchemaDocument:
     """
     command = _find_protoc()
     with TemporaryDirectory(prefix="kwire-") as folder:
-        for name, text in [*((one.name, one.text) for one in document.references), (MAIN, document.text)]:
+        for name, text in [
+            *((reference.name, reference.text) for reference in document.references),
+            (MAIN, document.text),
+        ]:
             if _PATH.fullmatch(name) is None:
                 raise SchemaError(BAD_SCHEMA, f"{name!r} is not the path of a .proto file"[:300])
             path = Path(folder) / name

@@ -37,11 +37,11 @@ class SchemaCounts:
         self.uses: BoundedCounter[SchemaUse] = BoundedCounter(KEYS)
         self.first_places: dict[SchemaUse, str] = {}
 
-    def add(self, topic: str | None, part: Part, value: SchemaValue | None, place: str) -> None:
+    def add(self, topic: str | None, part: Part, value: SchemaValue | None, position: str) -> None:
         """Count a key or value; one without a schema is not counted."""
         if value is None:
             return
         use = SchemaUse(topic or "?", part, value.title, "" if value.error is None else str(value.error))
         self.uses.add(use)
         if use in self.uses.counts:
-            self.first_places.setdefault(use, place)
+            self.first_places.setdefault(use, position)

@@ -154,14 +154,14 @@ class RecordReader:
                 lost = None
             yield
 
-    def _by_schema(self, place: RecordsPartition, batch: RecordBatch, record: Record) -> tuple[str | None, ...]:
+    def _by_schema(self, partition: RecordsPartition, batch: RecordBatch, record: Record) -> tuple[str | None, ...]:
         """Return the values of `BY_SCHEMA`; an empty tuple without schemas. The topic of an id is not known here."""
         if self.values is None:
             return ()
         if batch.is_control:
             return (None,) * len(BY_SCHEMA)
-        key = self.values.read(place.topic, "key", record.key)
-        value = self.values.read(place.topic, "value", record.value)
+        key = self.values.read(partition.topic, "key", record.key)
+        value = self.values.read(partition.topic, "value", record.value)
         return (*_cells_of(key), *_cells_of(value))
 
 

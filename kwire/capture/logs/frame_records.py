@@ -37,7 +37,7 @@ def read_frame_records(
     if not isinstance(result, Request | Response):
         return
     summary.learn_names(result.codec, result.message)
-    for place, data in find_record_sets(result.codec, result.message):
-        topic = place.topic or (None if place.topic_id is None else summary.topic_of(place.topic_id))
+    for partition, data in find_record_sets(result.codec, result.message):
+        topic = partition.topic or (None if partition.topic_id is None else summary.topic_of(partition.topic_id))
         for entry in read_records(bytes(data), topic, values):
-            yield FrameRecord(topic, place.partition, entry)
+            yield FrameRecord(topic, partition.partition, entry)

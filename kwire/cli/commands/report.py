@@ -83,9 +83,9 @@ def _count_values(result: Result, values: RecordDeserializer, summary: MessageSu
     """Count the keys and values of the records in a frame, by schema."""
     for topic, _, entry in read_frame_records(result, values, summary):
         if isinstance(entry, LogRecord):
-            place = f"{describe_position(result)}, offset {entry.record.offset}"
-            tally.schemas.add(topic, "key", entry.key_by_schema, place)
-            tally.schemas.add(topic, "value", entry.value_by_schema, place)
+            position = f"{describe_position(result)}, offset {entry.record.offset}"
+            tally.schemas.add(topic, "key", entry.key_by_schema, position)
+            tally.schemas.add(topic, "value", entry.value_by_schema, position)
 
 
 def _count_in_jobs(dump: Dump, reading: DumpDecoder, options: argparse.Namespace, tally: ReportCounts) -> bool:

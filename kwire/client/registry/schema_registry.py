@@ -86,8 +86,8 @@ class SchemaRegistry:
             seen.append(where)
             if len(seen) > MOST_REFERENCES:
                 raise SchemaError(BAD_SCHEMA, f"it refers to more than {MOST_REFERENCES} schemas")
-            found = self._document(where, reference["name"], seen)
-            references += [*found.references, msgspec.structs.replace(found, references=())]
+            referenced = self._document(where, reference["name"], seen)
+            references += [*referenced.references, msgspec.structs.replace(referenced, references=())]
         if kind != PROTOBUF:
             return SchemaDocument(kind, answer["schema"], name=name, references=tuple(references))
         # As descriptors, which need no parser; registries that do not know the format answer with the text again.
