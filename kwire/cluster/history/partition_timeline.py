@@ -98,17 +98,17 @@ class PartitionTimeline:
             self._record(state, now, source)
             return
         is_view = authority < Authority.CONTROLLER
-        if self._contradicts(state, now, source, authority):
+        if self._record_contradiction(state, now, source, authority):
             return
         if is_view and self.is_controlled and not self._is_ahead(state):
             return
         self.is_controlled = self.is_controlled or not is_view
-        if self.entries and (self._find(reporter, state, now) or self._is_late(state, now, is_view)):
+        if self.entries and (self._match_reported(reporter, state, now) or self._is_late(state, now, is_view)):
             return
         self._append(state, now, source, authority)
         self._places[reporter] = len(self.entries) - 1
 
-    def _contradicts(self, state: ReportedState, now: Moment, source: str, authority: Authority) -> bool:
+    def _record_contradiction(self, state: ReportedState, now: Moment, source: str, authority: Authority) -> bool:
         """Whether a source with more authority has another state at equal epochs; then record a contradiction."""
         newest = self.entries[-1] if self.entries else None
         if newest is None or newest.authority <= authority or not _differs(newest.state, state):
@@ -191,7 +191,7 @@ class PartitionTimeline:
         """Whether a state belongs to a topic that was created again with the same name."""
         return bool(self._topic_ids) and state.topic_id is not None and state.topic_id not in self._topic_ids
 
-    def _find(self, reporter: str, state: ReportedState, now: Moment) -> bool:
+    def _match_reported(self, reporter: str, state: ReportedState, now: Moment) -> bool:
         """Whether this state was reported before by any source; if so, move the position of the source to it."""
         is_quiet = self.entries[-1].since.is_long_before(now)
         if is_quiet:

@@ -150,37 +150,37 @@ class Connection(KafkaConnectionState):
                 self._doubt = self._doubt or PairingDoubt()
                 self._doubt.lose(self.in_flight)
             if isinstance(fault, BareToken):
-                return self._token(from_client, time)
+                return self._receive_token(from_client, time)
             if not isinstance(fault, CutShort):
                 return Header(from_client, None, None, time, None, "fragment")
         if len(data) < 8 or INT32(data)[0] < len(data) - 4:
-            return self._neither(data, from_client, time, "fragment")
+            return self._receive_other(data, from_client, time, "fragment")
         if from_client is None:
             return self._receive_undirected(data, time)
-        return self._request(data, time) if from_client else self._response(data, time)
+        return self._receive_request(data, time) if from_client else self._receive_response(data, time)
 
-    def _request(self, data: bytes, time: Any) -> Header:
+    def _receive_request(self, data: bytes, time: Any) -> Header:
         """Process a frame from the client."""
         header = self.read_request(data, time)
         # The body of a truncated frame proves nothing: its header is accepted, because few tokens look like one.
         if header is not None and (not self.expects_tokens or not is_whole(data) or is_request(data, header)):
             return self._accept(data, header)
-        header = self._neither(data, True, time, "unknown")
+        header = self._receive_other(data, True, time, "unknown")
         if header.call is not None:
             self._append(header)
         return header
 
-    def _response(self, data: bytes, time: Any) -> Header:
+    def _receive_response(self, data: bytes, time: Any) -> Header:
         """Process a frame from the broker: usually the response to the oldest request in flight."""
         candidates = self._find(INT32(data, 4)[0])
         if not candidates and self.answers is not None:
             return Header(False, self.answers, INT32(data, 4)[0], time)
         if not candidates:
-            return self._neither(data, False, time, "unpaired")
+            return self._receive_other(data, False, time, "unpaired")
         request = best_answered(data, candidates)
         is_doubtful = self._doubt is not None and self._doubt.covers(request, self.in_flight)
         if is_doubtful and is_whole(data) and contradicts(data, request):
-            return self._neither(data, False, time, "unpaired")
+            return self._receive_other(data, False, time, "unpaired")
         return self._settle(request, data, time)
 
     def _receive_undirected(self, data: bytes, time: Any) -> Header:
@@ -195,16 +195,16 @@ class Connection(KafkaConnectionState):
         candidates = self._find(first)
         awaited = best_answered(data, candidates) if candidates else None
         if self.answers is not None:
-            return self._either(data, time, request, awaited)
+            return self._receive_ambiguous(data, time, request, awaited)
         if request is None:
             if awaited is not None and (awaited is self.in_flight[0] or is_response(data, awaited)):
                 return self._settle(awaited, data, time)
-            return self._neither(data, None, time, "unpaired" if self.in_flight else "unknown")
+            return self._receive_other(data, None, time, "unpaired" if self.in_flight else "unknown")
         if awaited is None and not self.expects_tokens:
             return self._accept(data, request)
-        return self._either(data, time, request, awaited)
+        return self._receive_ambiguous(data, time, request, awaited)
 
-    def _either(self, data: bytes, time: Any, request: Header | None, awaited: Header | None) -> Header:
+    def _receive_ambiguous(self, data: bytes, time: Any, request: Header | None, awaited: Header | None) -> Header:
         """Process a frame whose header is valid both as a request and as a response or token: the body decides."""
         next_one = awaited if awaited is not None and awaited is self.in_flight[0] else None
         if next_one is not None and is_response(data, next_one):
@@ -217,7 +217,7 @@ class Connection(KafkaConnectionState):
         if awaited is not None and next_one is None and is_response(data, awaited):
             return self._settle(awaited, data, time)
         if self.expects_tokens and is_whole(data):
-            return self._token(None, time)
+            return self._receive_token(None, time)
         if next_one is not None:
             return self._settle(next_one, data, time)
         return assumed or self._accept(data, request)  # type: ignore[arg-type]

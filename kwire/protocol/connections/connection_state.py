@@ -110,10 +110,10 @@ class KafkaConnectionState(PairingState):
         client = b"" if not api.request_header else find_client_id(data)
         return None if client is None else Header(True, self._call(api, client), correlation_id, time)
 
-    def _neither(self, data: bytes, from_client: bool | None, time: Any, problem: str) -> Header:
+    def _receive_other(self, data: bytes, from_client: bool | None, time: Any, problem: str) -> Header:
         """Process a frame that is neither a request of a known api nor the response to one."""
         if self.expects_tokens and is_whole(data) and not (problem == "unpaired" and self._may_lack_request(data)):
-            return self._token(from_client, time)
+            return self._receive_token(from_client, time)
         if problem == "unpaired":
             return Header(from_client, None, INT32(data, 4)[0], time, problem=problem)
         client = find_client_id(data) if problem == "unknown" else None
@@ -127,7 +127,7 @@ class KafkaConnectionState(PairingState):
         """Whether a frame may be the response to a lost request: SASL tokens never start with such numbers."""
         return self.lossy and 0 <= INT32(data, 4)[0] <= MOST_ASKED
 
-    def _token(self, from_client: bool | None, time: Any) -> Header:
+    def _receive_token(self, from_client: bool | None, time: Any) -> Header:
         """Process a SASL token without a header; if the sender is unknown, client and broker are assumed to
         alternate.
         """
