@@ -133,9 +133,8 @@ class BrokerCluster:
 
     def append(self, partition: Partition, batch: RecordBatch) -> int:
         """Append a batch of a broker's own, which all in-sync replicas must have; returns an error code."""
-        # Kafka: Partition.appendRecordsToLeader with acks=-1, as of coordinators and markers
         topic = self.controller.topics.get(partition.topic)
-        if topic is not None and len(partition.isr) < topic.append_configs(partition.leader).min_insync_replicas:
+        if topic is not None and topic.lacks_in_sync(partition):
             return ErrorCode.NOT_ENOUGH_REPLICAS
         return self.appended(partition, batch)[0]
 

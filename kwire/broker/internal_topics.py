@@ -112,8 +112,7 @@ class InternalTopic:
         log = partition.log_at(partition.leader)
         if isinstance(log, int):
             return _CLIENT_ERRORS.get(log, log)
-        has_too_few = len(partition.isr) < topic.append_configs(partition.leader).min_insync_replicas
-        return ErrorCode.COORDINATOR_NOT_AVAILABLE if has_too_few else ErrorCode.NONE
+        return ErrorCode.COORDINATOR_NOT_AVAILABLE if topic.lacks_in_sync(partition) else ErrorCode.NONE
 
     def write(self, key: str, rows: Iterable[Row], producer: ProducerIdAndEpoch = NOBODY) -> int:
         """Append records for a group or transactional id; returns an error code.

@@ -228,6 +228,16 @@ MENDED = {
         '1.81,0,"",0.3],[0.57,"disconnect",0.94,2,"",0.0],[1.08,"fail-disk",2.65,3,"",0.0],[3.6,"fail-disk",2'
         '.33,2,"",0.0],[3.62,"isolate",1.3,1,"",0.0],[3.99,"restart",0.76,1,"",0.0]],"is_unclean":false}'
     ),
+    "an internal topic with one replica waited for two that are in sync": (
+        '{"seed":950721520,"seconds":2.0,"clients":[["idempotent-1","idempotent",0],["share-2","share",0]],"f'
+        'aults":[[0.55,"isolate",1.15,3,"",0.0],[0.87,"stop",2.56,1,"",0.0],[1.71,"stop",0.28,3,"",0.0]],"is_'
+        'unclean":false,"has_chaos":false}'
+    ),
+    "a batch of the next transaction came before the marker of the last one": (
+        '{"seed":105130762,"seconds":7.2,"clients":[["transactional-1","transactional",1]],"faults":[[0.37,"f'
+        'ail-disk",2.52,2,"",0.0],[4.19,"stop",2.09,2,"",0.0],[4.57,"shrink-isr",2.34,0,"t",3.0],[5.06,"shrin'
+        'k-isr",1.69,0,"t",1.0],[5.62,"fail-disk",1.27,2,"",0.0]],"is_unclean":false,"has_chaos":false}'
+    ),
     "a member waited for an answer that was lost, and the simulation ended": (
         '{"seed":6620,"seconds":7.2,"clients":[["idempotent-2","idempotent",0],["classic-1","classic",1]],"fa'
         'ults":[[1.4,"move-leader",1.56,0,"__consumer_offsets",2.0],[1.78,"isolate",1.14,3,"",0.0],[3.82,"res'

@@ -242,7 +242,9 @@ def _join(
     """Check that a transaction may write to a partition; with KIP-890, add the partition to the transaction."""
     transactional_id = request.message.transactional_id
     transactions = request.cluster.transactions
-    if batch.producer_id in log.producers.open:
+    # UnifiedLog.hasOngoingTransaction: that of an earlier epoch has ended, though its marker may still be missing here
+    is_open = batch.producer_id in log.producers.open
+    if is_open and log.producers.epoch_of(batch.producer_id) == batch.producer_epoch:
         return ErrorCode.NONE
     if transactional_id is None:
         return ErrorCode.INVALID_TXN_STATE
