@@ -34,9 +34,20 @@ def json_text(value: object) -> str:
     return escape(json.dumps(value, indent=2, ensure_ascii=False, default=_load_raw))
 
 
+def compact_json(value: object) -> str:
+    """Return a JSON value on one line that is safe to show.
+
+    >>> compact_json({"topic": "orders", "partition": 3})
+    '{"topic":"orders","partition":3}'
+    """
+    import msgspec  # which `kwire --help` does without
+
+    return escape(msgspec.json.encode(value).decode())
+
+
 def _load_raw(value: object) -> object:
     """Return JSON text inside a value as what it says."""
-    import msgspec  # which `kwire --help` does without
+    import msgspec
 
     if not isinstance(value, msgspec.Raw):
         raise TypeError(f"{type(value).__name__} has no JSON")

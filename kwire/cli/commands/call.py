@@ -8,8 +8,6 @@ import sys
 from pathlib import Path
 from typing import Any
 
-import msgspec
-
 from ...client.address import address
 from ...client.connection import BrokerConnection
 from ...client.deadline import Deadline
@@ -18,7 +16,7 @@ from ...codecs.message_codec import codec_in
 from ...errors import UnknownMessage, json_problem
 from ...protocol import Response, encode_request
 from ...protocol.message_summary import MessageSummary
-from ...render.escaping import escape, json_text
+from ...render.escaping import compact_json, json_text
 from ...render.frame_tree import tree
 from ...render.json_objects.frame_json import envelope
 from ...render.json_objects.frame_records import envelope_with_records
@@ -170,6 +168,6 @@ def _print(answer: Response, options: argparse.Namespace) -> None:
     values = deserializer_of(options)
     if options.jsonl or options.json:
         members = envelope(answer) if values is None else envelope_with_records(answer, values, MessageSummary())
-        print(escape(msgspec.json.encode(members).decode()) if options.jsonl else json_text(members))
+        print(compact_json(members) if options.jsonl else json_text(members))
     else:
         print("\n".join(tree(answer, style_for(sys.stdout, options.color), values=values)))

@@ -15,7 +15,7 @@ from ...query.field_path import FieldPath
 from ...query.plain_values import has_one_value, plain_entry, plain_result
 from ...query.query import Query
 from ...render.captured.selected_frames import SelectedFrames
-from ...render.escaping import escape
+from ...render.escaping import compact_json, escape
 from ...render.table import table
 from ...schema.catalog import Catalog
 from .item_text import ENTRY, Item, LineWriter
@@ -84,7 +84,7 @@ class AsFields:
                 name: values[0] if is_single and values else None if is_single else values
                 for name, values, is_single in zip(self._header, row, self._is_single, strict=True)
             }
-            return escape(msgspec.json.encode(members).decode()) + "\n"
+            return compact_json(members) + "\n"
         texts = [_join(values) for values in row]
         if self._form == "table":
             self._rows.append(texts)

@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, Protocol
 
-import msgspec
-
 from ...capture.logs.disk_entry import DiskEntry
 from ...capture.logs.log_batch import LogBatch, LogBytes, LogRecord
 from ...protocol import FrameDecoder, Request, Response, Result, Undecodable
@@ -19,7 +17,7 @@ from ...render.captured.json_lines import JsonLines
 from ...render.captured.selected_frames import SelectedFrames
 from ...render.captured.text_lines import CapturedLines
 from ...render.colours import Style
-from ...render.escaping import escape, json_text
+from ...render.escaping import compact_json, json_text
 from ...render.frame_line import FrameLines
 from ...render.frame_tree import tree
 from ...render.json_objects.frame_json import json_line, named_envelope
@@ -120,7 +118,7 @@ class AsJson(_AsJsonObjects):
             return record_json_line(item) + "\n"
         if self._values is None:
             return json_line(item, self._summary) + "\n"
-        return escape(msgspec.json.encode(self._members(item)).decode()) + "\n"
+        return compact_json(self._members(item)) + "\n"
 
     def end(self) -> str:
         """Return an empty string: JSON lines have no end."""

@@ -17,7 +17,7 @@ from ...query.captured_query import CapturedQuery
 from ...redact.masking import mask_message
 from ...redact.metadata_log_secrets import MESSAGES, METADATA_LOG
 from ...redact.secret_messages import may_carry, may_hold_secrets
-from ..escaping import escape
+from ..escaping import compact_json, escape
 from ..json_objects.topic_names_json import names_text
 from ..response_link import link_of
 from .line_writer import CaptureWriterBase
@@ -45,7 +45,7 @@ class JsonLines(CaptureWriterBase):
         self.summary: MessageSummary = summary or MessageSummary()
         self._kinds = FrameKinds(self._kind)
         super().__init__(decoder, file, self._kinds, sealed=sealed, selection=selection)
-        start = f'"source":{{"file":{_json_text(file)},"frame":'
+        start = f'"source":{{"file":{compact_json(file)},"frame":'
         self._heads = tuple(f'{{"kwire":1,"type":"{kind}",{start}' for kind in ("response", "request"))
         self.heads: tuple[bytes, ...] = tuple(head.encode() for head in self._heads)  # for batches
 
@@ -103,11 +103,11 @@ class _JsonKind(FrameKind):
         self.may_hold_secrets: bool = may_hold_secrets
         api = call.api
         self.head: str = (
-            f'{api.key},"apiName":{_json_text(codec.spec.api_name)},"apiVersion":{api.version},"correlationId":'
+            f'{api.key},"apiName":{compact_json(codec.spec.api_name)},"apiVersion":{api.version},"correlationId":'
         )
         client_id = call.client_id if call.client else ""  # a header of version 0 has none: the field's default
         version = f',"payloadVersion":{codec.version}' if codec.version != api.version and not is_request else ""
-        self.tail: str = f',"clientId":{_json_text(client_id)}}}{version},"payload":'
+        self.tail: str = f',"clientId":{compact_json(client_id)}}}{version},"payload":'
         self.front, self.back = self.head.encode(), self.tail.encode()
         self.has_topic_ids: bool = has_topic_ids(codec)
         if not (may_hold_secrets and may_carry(codec)) and (may_hold_secrets or self.has_topic_ids):
@@ -125,11 +125,7 @@ def _json_link(header: Header, now: int) -> str:
 
 def _json_tails(connection: DecodedConnection, ends: Endpoints) -> Tails:
     """Store the part of `source` that follows the time with a connection, as bytes and as text."""
-    start = f',"client":{_json_text(ends.client)},"broker":{_json_text(ends.broker)},"connection":{ends.connection}'
+    start = f',"client":{compact_json(ends.client)},"broker":{compact_json(ends.broker)},"connection":{ends.connection}'
     response, request = (f'{start},"direction":"{word}"}},"header":{{"apiKey":' for word in ("response", "request"))
     tails = connection.note = response.encode(), request.encode(), response, request
     return tails
-
-
-def _json_text(value: str | None) -> str:
-    return escape(msgspec.json.encode(value).decode())

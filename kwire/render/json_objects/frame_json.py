@@ -18,7 +18,7 @@ from ...protocol.frames.stream_faults import NotKafka
 from ...protocol.message_summary import MessageSummary
 from ...protocol.nested import principal_of
 from ...schema.sensitive_fields import HIDDEN, Hidden
-from ..escaping import escape
+from ..escaping import compact_json
 from ..sasl_token import token_json
 from .topic_names_json import named_ids, names_json
 
@@ -95,7 +95,7 @@ def _token_raw(result: Token) -> Any:
 def json_line(result: Result, summary: MessageSummary | None = None) -> str:
     """Return the JSON of a frame on one line, safe for a terminal; with a summary, with the names of its topic ids."""
     members = envelope(result) if summary is None else named_envelope(result, summary)
-    return escape(msgspec.json.encode(members).decode())
+    return compact_json(members)
 
 
 def named_envelope(result: Result, summary: MessageSummary) -> dict[str, Any]:

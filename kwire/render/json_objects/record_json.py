@@ -15,15 +15,13 @@ from __future__ import annotations
 
 from typing import Any
 
-import msgspec
-
 from ...capture.logs.disk_entry import DiskEntry
 from ...capture.logs.log_batch import LogBatch, LogBytes, LogRecord
 from ...codecs.records import RecordBatch
 from ...errors import DecodeError
 from ...protocol.nested import ControlRecord, FramedRecord
 from ...schema.sensitive_fields import HIDDEN, Hidden
-from ..escaping import escape
+from ..escaping import compact_json
 from ..record_text import Entry, bytes_json, control_name, embedded_json, part_json, parts_of
 from .frame_json import error_json
 
@@ -67,7 +65,7 @@ def record_envelope(entry: Entry) -> dict[str, Any]:
 
 def record_json_line(entry: Entry) -> str:
     """Return the JSON of `record_envelope` on one line, safe for a terminal."""
-    return escape(msgspec.json.encode(record_envelope(entry)).decode())
+    return compact_json(record_envelope(entry))
 
 
 def batch_json(batch: LogBatch) -> dict[str, Any]:

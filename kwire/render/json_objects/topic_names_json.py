@@ -9,11 +9,9 @@ from __future__ import annotations
 from base64 import urlsafe_b64encode
 from typing import Any
 
-import msgspec
-
 from ...protocol import Request, Response, Result
 from ...protocol.message_summary import MessageSummary
-from ..escaping import escape
+from ..escaping import compact_json
 
 
 def named_ids(result: Result, summary: MessageSummary) -> dict[bytes, str]:
@@ -37,4 +35,4 @@ def names_json(named: dict[bytes, str]) -> dict[str, Any]:
 
 def names_text(named: dict[bytes, str]) -> str:
     """Return the member `names` as text that continues an object; an empty string if it has none."""
-    return "," + escape(msgspec.json.encode(names_json(named)).decode())[1:-1] if named else ""
+    return "," + compact_json(names_json(named))[1:-1] if named else ""
