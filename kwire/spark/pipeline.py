@@ -149,8 +149,7 @@ def run(
         raise OutputExists(out)
     if lake.streams:
         raise BadOption("out", out, "a stream writes this lake, and only it knows what it has read", OTHER_FOLDER)
-    if others := lake.formats - {table_format}:
-        raise BadOption("format", table_format, f"the tables in {out} are {min(others)}", OTHER_FOLDER)
+    lake.check_format(table_format)
     with observe(JOB, "kwire pipeline") as measurement:
         counts = _run_job(Job(spark, lake, given, clusters, table_format, drawings), files, out, overwrite)
         measurement.note(frames=counts.frames, corrupt=counts.corrupt, bytes=counts.bytes)

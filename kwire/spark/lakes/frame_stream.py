@@ -47,8 +47,7 @@ def stream_to_lake(
     if table_format not in (PARQUET, DELTA, ICEBERG):
         raise BadOption("table_format", table_format, "parquet, delta or iceberg is needed")
     lake = Lake(out)
-    if others := lake.formats - {table_format}:
-        raise BadOption("format", table_format, f"the tables in {out} are {min(others)}", OTHER_FOLDER)
+    lake.check_format(table_format)
     if lake.is_foreign or lake.has_files:
         raise BadOption("out", out, "it has files that no stream has written", OTHER_FOLDER)
 

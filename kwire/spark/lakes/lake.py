@@ -75,6 +75,7 @@ class Lake:
     """
 
     def __init__(self, out: str) -> None:
+        self._given = out
         self.out: str = str(local_folder(out) or out).rstrip("/")
         self._store, self._root = find_store(self.out)
 
@@ -98,6 +99,12 @@ class Lake:
     def formats(self) -> set[str]:
         """The formats of its tables; none if it is new."""
         return {run.get("format", PARQUET) for run in self._runs()}
+
+    def check_format(self, table_format: str) -> None:
+        """Raise BadOption if its tables have another format."""
+        if others := self.formats - {table_format}:
+            problem = f"the tables in {self._given} are {min(others)}"
+            raise BadOption("format", table_format, problem, OTHER_FOLDER)
 
     def _runs(self) -> list[dict[str, Any]]:
         names = [f"{MANIFEST}/{name}" for name, _ in self._within(MANIFEST)]
