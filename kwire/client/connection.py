@@ -209,10 +209,15 @@ class BrokerConnection:
             with self.within(deadline):
                 self._authenticate()
         data = self._wire.send(message, codec.version)
-        host, port = self.address
-        attributes: dict[str, str | int] = {"server_address": host, "server_port": port, "client_id": self.client_id}
         with (
-            observe(telemetry.CLIENT, codec.spec.api_name, api_version=codec.version, **attributes) as measurement,
+            observe(
+                telemetry.CLIENT,
+                codec.spec.api_name,
+                api_version=codec.version,
+                server_address=self.address.host,
+                server_port=self.address.port,
+                client_id=self.client_id,
+            ) as measurement,
             call_errors(self.address, hint=self.security.hint),
         ):
             measurement.note(request_size=len(data))

@@ -299,10 +299,13 @@ class ServedConnection(ResponseSender):
 
     async def _handle(self, request: RequestContext[Any]) -> Struct | None:
         """Return the response to a request; None if the request gets no response."""
-        host, port = self.node.host, self.node.port
-        attributes: dict[str, str | int] = {"server_address": host, "server_port": port, "client_id": request.client_id}
         with observe(
-            telemetry.BROKER, api_of(request.message), api_version=request.version, **attributes
+            telemetry.BROKER,
+            api_of(request.message),
+            api_version=request.version,
+            server_address=self.node.host,
+            server_port=self.node.port,
+            client_id=request.client_id,
         ) as measurement:
             try:
                 if isinstance(request.message, (messages.FetchRequest, messages.ShareFetchRequest)):
