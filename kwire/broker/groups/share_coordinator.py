@@ -146,15 +146,8 @@ class ShareCoordinator:
             group_id: the id of the group.
             share: the members and partitions of the group.
         """
-        self.forget(
-            group_id,
-            share,
-            [
-                known_partition
-                for known_partition in share.partitions
-                if known_partition[0] not in self._controller.by_id
-            ],
-        )
+        deleted = [partition for partition in share.partitions if partition[0] not in self._controller.by_id]
+        self.forget(group_id, share, deleted)
         topics = (self._controller.topics[name] for name in share.counts if name in self._controller.topics)
         places = {(topic.topic_id, index) for topic in topics for index in range(len(topic.partitions))}
         new = [

@@ -71,14 +71,14 @@ class _Join:
     def __init__(self, request: RequestContext[messages.JoinGroupRequest], group: Group) -> None:
         self.request = request
         self.group = group
-        self.asked = request.message
+        self.message = request.message
         self.groups = request.cluster.groups
         self.rebalancing = request.cluster.groups.rebalancing
-        self.protocols: Protocols = tuple((row.name, bytes(row.metadata)) for row in self.asked.protocols)
+        self.protocols: Protocols = tuple((row.name, bytes(row.metadata)) for row in self.message.protocols)
 
     def answer(self) -> JoinAnswer:
         group = self.group
-        message = self.asked
+        message = self.message
         if not self._is_consistent():
             return join_error(ErrorCode.INCONSISTENT_GROUP_PROTOCOL, message.member_id)
         if message.member_id in group.pending and message.group_instance_id is None:
@@ -93,7 +93,7 @@ class _Join:
 
     def _is_consistent(self) -> bool:
         group = self.group
-        message = self.asked
+        message = self.message
         if not group.members:
             return bool(message.protocol_type and self.protocols)
         return bool(message.protocol_type == group.protocol_type and group.supports(self.protocols))
@@ -101,21 +101,21 @@ class _Join:
     def _join_first(self) -> JoinAnswer:
         # Kafka: GroupMetadataManager.classicGroupJoinNewDynamicMember, classicGroupJoinNewStaticMember
         member_id = self._new_id()
-        if self.request.version < FIRST_WITH_KNOWN_IDS or self.asked.group_instance_id is not None:
+        if self.request.version < FIRST_WITH_KNOWN_IDS or self.message.group_instance_id is not None:
             return self._add(member_id)
         if not self.groups.has_room_for_member(self.group, self._make_member(member_id).measure()):
             return join_error(ErrorCode.GROUP_MAX_SIZE_REACHED)
-        until = self.request.now + self.asked.session_timeout_ms / 1000
+        until = self.request.now + self.message.session_timeout_ms / 1000
         self.group.expect(member_id, until)
         self.rebalancing.wake(self.group, until)
         return join_error(ErrorCode.MEMBER_ID_REQUIRED, member_id)
 
     def _new_id(self) -> str:
-        name = self.asked.group_instance_id if self.asked.group_instance_id is not None else self.request.client_id
+        name = self.message.group_instance_id if self.message.group_instance_id is not None else self.request.client_id
         return f"{name}-{UUID(bytes=self.request.cluster.rng.randbytes(16), version=4)}"
 
     def _make_member(self, member_id: str) -> Member:
-        message = self.asked
+        message = self.message
         session_timeout = message.session_timeout_ms / 1000
         is_given = message.rebalance_timeout_ms >= 0  # version 0 has one timeout for both
         return Member(
@@ -133,7 +133,7 @@ class _Join:
         if not self.groups.has_room_for_member(self.group, member.measure()):
             return join_error(ErrorCode.GROUP_MAX_SIZE_REACHED)
         if not self.group.members:
-            self.group.protocol_type = self.asked.protocol_type
+            self.group.protocol_type = self.message.protocol_type
         return self.rebalancing.add(self.group, member, self.request.now)
 
     def _join_again(self, member: Member) -> JoinAnswer:

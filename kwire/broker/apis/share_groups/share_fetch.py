@@ -155,10 +155,8 @@ class _Fetching:
         if not over and not failed and (not candidates or size < message.min_bytes):
             return None
         parts = failed | {candidate.place: self._acquire(candidate) for candidate in candidates}
-        for topic_partition in [
-            candidate.place for candidate in candidates
-        ]:  # the next fetch begins with the other partitions
-            self.session.parts[topic_partition] = self.session.parts.pop(topic_partition)
+        for candidate in candidates:  # the next fetch begins with the other partitions
+            self.session.parts[candidate.place] = self.session.parts.pop(candidate.place)
         rows = [(topic_partition, part) for topic_partition, part in parts.items() if part.error_code or part.acquired]
         return Later(lambda: self.response(rows))
 
