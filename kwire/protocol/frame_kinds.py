@@ -102,12 +102,12 @@ class FrameKinds(Generic[K]):
             The header, as from `Connection.pair`; the kind of the frame; and its body, or None if it must be decoded
             completely.
         """
-        _, is_request, _, now, data, _, first, _ = captured
+        is_request, data = captured.is_request, captured.data
         header = connection.pair(captured)
         if is_request:
             header.number(number)
         call = header.call
-        if header.problem or first is None or now is None or call is None or header.overtaken:
+        if header.problem or captured.first is None or captured.nanoseconds is None or call is None or header.overtaken:
             return header, None, b""
         kind = (call.note or self.of(call))[is_request]
         start = call.start if is_request else 8

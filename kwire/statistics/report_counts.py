@@ -262,7 +262,7 @@ class CapturedReportCounts:
     ) -> None:
         """Count a frame that batches do not count; `connection` and `header` are set if they were requested."""
         if connection is None or header is None:
-            connection = self.decoder.connections.of(captured[0])
+            connection = self.decoder.connections.of(captured.ends)
             header = connection.pair(captured)
         self._tally.add(self.decoder.result(make_frame(captured, self.file, number), connection, header, SECOND))
 

@@ -219,21 +219,21 @@ class TimeSpent:
     def add_batch(self, batch: CapturedBatch) -> None:
         """Add the frames of a capture."""
         for captured in batch:
-            if type(captured) is not tuple:
+            if isinstance(captured, int):
                 self._connections.forget(captured)
             else:
                 self._add_captured(captured)
 
     def _add_captured(self, captured: CapturedFrame) -> None:
-        ends, is_request, _, now, data, _, _, _ = captured
-        connection = self._connections.of(ends)
+        now = captured.nanoseconds
+        connection = self._connections.of(captured.ends)
         is_idle = not connection.in_flight
         header = connection.pair(captured)
         number = self._number
         self._number += 1
-        if is_request:
+        if captured.is_request:
             header.number(number)
-            wait = asked_wait(header, data)
+            wait = asked_wait(header, captured.data)
             if wait:
                 connection.waits[header.correlation_id] = wait
             if is_idle and now is not None and connection.answered_at is not None:
@@ -243,7 +243,7 @@ class TimeSpent:
         if header.problem or request.call is None or request.time is None or now is None:
             return
         connection.answered_at = now
-        self._add_exchange(ends, connection, request, now, number)
+        self._add_exchange(captured.ends, connection, request, now, number)
 
     def _add_exchange(
         self, ends: Endpoints, connection: _TimedConnection, request: Header, now: int, number: int

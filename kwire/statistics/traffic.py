@@ -111,11 +111,11 @@ class CapturedTraffic:
 
     def count(self, captured: CapturedFrame | int) -> None:
         """Count one frame; the number of a connection instead of a frame means that the connection has ended."""
-        if type(captured) is not tuple:
+        if isinstance(captured, int):
             self._connections.forget(captured)
             return
-        ends, is_request, _, now, data, _, first, _ = captured
-        connection = self.begin(ends)
+        is_request, now, data = captured.is_request, captured.nanoseconds, captured.data
+        connection = self.begin(captured.ends)
         header = connection.pair(captured)
         number = self.number
         self.number += 1
@@ -123,9 +123,9 @@ class CapturedTraffic:
             header.number(number)
         self._traffic.frames += 1
         self._traffic.bytes += len(data)
-        request, fault = header.request or header, captured[5]
+        request, fault = header.request or header, captured.fault
         has_header = isinstance(fault, CutShort) and not header.problem and request.correlation_id is not None
-        if header.problem or request.call is None or (first is None and not has_header):
+        if header.problem or request.call is None or (captured.first is None and not has_header):
             frame = Frame(data, Source(direction=DIRECTIONS[is_request]), fault=fault)
             self._traffic.leave_out(frame, lossy=connection.lossy)
             return
@@ -136,14 +136,14 @@ class CapturedTraffic:
             self.meet(connection, data)
             self._count_of(connection, request.call, now).add_request(size)
             if self._traffic.latencies is not None and (wait := asked_wait(header, data)):
-                self._waits[ends.connection, header.correlation_id] = wait
+                self._waits[captured.ends.connection, header.correlation_id] = wait
         else:
             asked_at = request.time
             latency = None if asked_at is None or now is None else now - asked_at
             self._count_of(connection, request.call, asked_at).add_response(size, latency)
             if self._traffic.latencies is not None and latency is not None:
                 user = self._user_of(connection, request.call, asked_at)
-                wait = self._waits.pop((ends.connection, request.correlation_id), 0)
+                wait = self._waits.pop((captured.ends.connection, request.correlation_id), 0)
                 answered = Answered(latency, self.file, request.frame, number, asked_at / SECOND, user, wait)
                 self._traffic.latencies.add(answered, self._traffic.reduce(user))
 

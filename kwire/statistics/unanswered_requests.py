@@ -102,20 +102,20 @@ class UnansweredRequests:
 
     def add_captured(self, captured: CapturedFrame | int) -> None:
         """Process the next frame of a capture; a number stands for a connection that has ended."""
-        if not isinstance(captured, tuple):
+        if isinstance(captured, int):
             connection = self._connections.on(captured)
             reason = "CAPTURE_ENDED" if isinstance(captured, OpenConnection) else "CONNECTION_ENDED"
             self._record_unanswered(connection, connection.in_flight, reason)
             self._connections.forget(captured)
             return
-        ends, is_request, _, now, _, fault, _, _ = captured
-        connection = self._connections.of(ends)
-        connection.client = connection.client or ends.client
+        now = captured.nanoseconds
+        connection = self._connections.of(captured.ends)
+        connection.client = connection.client or captured.ends.client
         before = len(connection.in_flight)
         header = connection.pair(captured)
-        if is_request:
+        if captured.is_request:
             header.number(self._number)
-        self._count_frame(connection, header, fault, is_request, before)
+        self._count_frame(connection, header, captured.fault, captured.is_request, before)
         self._newest = self._newest if now is None else now / SECOND
 
     def found(self) -> list[UnansweredRequest]:

@@ -207,10 +207,10 @@ def frame_rows(data: bytes, rng: Random) -> None:
     with contextlib.suppress(kwire.KwireError):  # what was read before the damage is compared
         for batch in FrameExtractor("x").batches(PcapReader(iter([data]))):
             for captured in batch:
-                if type(captured) is tuple:
-                    general.take(captured)
-                else:
+                if isinstance(captured, int):
                     general.add_batch([captured])
+                else:
+                    general.take(captured)
             fast.add_batch(batch)
     if not found.keeps_bytes:
         wanted = [

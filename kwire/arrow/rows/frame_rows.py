@@ -199,13 +199,13 @@ class Pairing:
 
     def take(self, captured: CapturedFrame | int) -> None:
         """Process a frame of a capture, or the end of a connection; the native engine processes most frames."""
-        if type(captured) is not tuple:
+        if isinstance(captured, int):
             self.connections.pop(captured, None)
             return
-        whose, is_request, offset, now, data, fault, first, _ = captured
-        connection = self.connections.get(whose.connection) or self.begin(whose, now)
+        ends, is_request, offset, now, data, fault, *_ = captured
+        connection = self.connections.get(ends.connection) or self.begin(ends, now)
         header = connection.pair(captured)
-        if header.problem or first is None:
+        if header.problem or captured.first is None:
             self._odd(connection, (offset, data, now, connection.ends), is_request, header, fault)
             return
         call = header.call

@@ -51,7 +51,7 @@ class TcpEnds(EndsState):
 
 def fault_item(fault: DecodeError, data: bytes = b"", offset: int = 0) -> CapturedFrame:
     """Create an item about the whole file, or about bytes of it at an offset."""
-    return WHOLE_FILE, False, offset, None, data, fault, None, 0
+    return CapturedFrame(WHOLE_FILE, False, offset, None, data, fault)
 
 
 def build_frames(batches: Iterable[CapturedBatch], file: str) -> Iterator[Frame]:
@@ -65,15 +65,15 @@ def build_frames(batches: Iterable[CapturedBatch], file: str) -> Iterator[Frame]
 
 
 def build_timed_frames(batches: Iterable[CapturedBatch], file: str) -> Iterator[tuple[Frame, int | None]]:
-    """Build frames as `written` does, each with its exact time in nanoseconds since 1970."""
+    """Build frames as `build_frames` does, each with its exact time in nanoseconds since 1970."""
     count = 0
     closed = list[int]()
     for batch in batches:
         for captured in batch:
-            if type(captured) is not tuple:
+            if isinstance(captured, int):
                 closed.append(captured)
                 continue
-            yield make_frame(captured, file, count, closed), captured[3]
-            if captured[0] is not WHOLE_FILE:
+            yield make_frame(captured, file, count, closed), captured.nanoseconds
+            if captured.ends is not WHOLE_FILE:
                 closed.clear()
             count += 1

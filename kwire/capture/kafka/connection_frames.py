@@ -137,7 +137,7 @@ class KafkaConnection(ConversationState):
         if isinstance(event, Unseen):  # requests were lost; the next responses may belong to them
             if not is_request:
                 return []
-            return [(self.ends, True, event.offset, event.nanoseconds, b"", GapFault(), None, 0)]
+            return [CapturedFrame(self.ends, True, event.offset, event.nanoseconds, b"", GapFault())]
         direction = self._splitter(is_request)
         if isinstance(event, Portion):
             if not direction.synced:
@@ -168,7 +168,7 @@ class KafkaConnection(ConversationState):
                 fault = fault or token
             elif data == EMPTY and not is_request and isinstance(fault, Fragment | PassedOver):
                 fault = self._note_empty_response(fault)
-            captured.append((self.ends, is_request, offset, now, data, fault, first, second))
+            captured.append(CapturedFrame(self.ends, is_request, offset, now, data, fault, first, second))
         return captured
 
     def note_request(self, data: bytes) -> NoFrame | None:

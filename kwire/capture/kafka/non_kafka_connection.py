@@ -61,7 +61,7 @@ class _ZooKeeperPackets:
             fault = NotKafka(stop, found=ZOOKEEPER)
             ends = TcpEnds(self._connection.number, self._connection.key, self._client)
             is_client = event.side == self._client
-            packets.append((ends, is_client, offset, event.nanoseconds, bytes(begun[:stop]), fault, None, 0))
+            packets.append(CapturedFrame(ends, is_client, offset, event.nanoseconds, bytes(begun[:stop]), fault))
             del begun[:stop]
         return packets
 
@@ -117,7 +117,7 @@ class NonKafkaConnection:
         else:
             fault = GapFault(counted.missing)
         ends = TcpEnds(self.connection.number, self.connection.key, client)
-        return [(ends, side == client, 0, counted.now, counted.first, fault, None, 0)]
+        return [CapturedFrame(ends, side == client, 0, counted.now, counted.first, fault)]
 
     def _is_request(self, data: bytes) -> bool:
         """Whether a packet is certainly a request."""

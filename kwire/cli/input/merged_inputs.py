@@ -196,7 +196,7 @@ def _time_of_begin(waiting: deque[BegunInput]) -> float:
 
 def captured_time(captured: CapturedFrame | int) -> int | None:
     """Return the time of a captured frame; None for the end of a connection."""
-    return captured[3] if type(captured) is tuple else None
+    return None if isinstance(captured, int) else captured.nanoseconds
 
 
 def item_time(item: object) -> int | None:

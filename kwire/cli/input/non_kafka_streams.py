@@ -60,8 +60,8 @@ class NonKafkaStreams:
     def watch(self, batch: CapturedBatch) -> None:
         """Count the streams of other protocols, and damage, in a batch."""
         for captured in batch.others():
-            if type(captured) is tuple and captured[5] is not None:
-                self._look(captured[5], captured[0].connection)
+            if not isinstance(captured, int) and captured.fault is not None:
+                self._look(captured.fault, captured.ends.connection)
 
     def _look(self, fault: DecodeError, connection: int | None) -> None:
         if isinstance(fault, NotKafka):

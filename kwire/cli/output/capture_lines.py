@@ -15,6 +15,7 @@ from ...render.captured.json_lines import JsonLines
 from ...render.captured.line_writer import MOST_TEXT
 from ..input.dump_decoder import DumpDecoder
 from ..input.fraction_read import part_read
+from ..input.merged_inputs import captured_time
 from ..terminal.progress import with_progress
 from .chosen_items import ChosenItems
 from .item_text import Form
@@ -91,7 +92,7 @@ class CaptureLines:
         """Set the first time of --from and --to: frames that are excluded by their headers do not reach them."""
         moments = self.chosen.query.moments
         if moments is not None and moments.first is None:
-            first = next((item[3] for item in batch if type(item) is tuple and item[3] is not None), None)
+            first = next((time for time in map(captured_time, batch) if time is not None), None)
             if first is not None:
                 moments.begin(first / SECOND)
 

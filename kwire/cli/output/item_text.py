@@ -294,9 +294,9 @@ class _SeveralLines:
         while at < len(batch) and not self._form.has_several:
             captured = batch[at]
             at += 1
-            if type(captured) is tuple:
+            if isinstance(captured, int):
+                self._writer.forget(captured)
+            else:
                 yield carefully(self._writer.result(captured, number)), 1
                 number += 1
-            else:
-                self._writer.forget(captured)
         yield from self._writer.written(batch, number, carefully, at)

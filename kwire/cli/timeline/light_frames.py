@@ -77,7 +77,7 @@ class LightFrames:
         """Yield the decoded frames of a batch."""
         connections = self._decoder.connections
         for captured in batch:
-            if type(captured) is not tuple:
+            if isinstance(captured, int):
                 connection = self._asking.pop(captured, None)
                 if connection is not None:
                     self._ended(tuple(connection[0].in_flight), connection[1])
@@ -85,12 +85,12 @@ class LightFrames:
                 continue
             number = self._number
             self._number += 1
-            connection_state = connections.of(captured[0])
+            connection_state = connections.of(captured.ends)
             header = connection_state.pair(captured)
-            if captured[1]:
+            if captured.is_request:
                 header.number(number)
-                if captured[0].connection not in self._asking:
-                    self._asking[captured[0].connection] = connection_state, captured[0]
+                if captured.ends.connection not in self._asking:
+                    self._asking[captured.ends.connection] = connection_state, captured.ends
             if not self._is_passed(captured, header, connection_state, number):
                 frame = make_frame(captured, self._file, number)
                 yield self._decoder.result(frame, connection_state, header, SECOND)
@@ -98,21 +98,21 @@ class LightFrames:
     def _is_passed(self, captured: CapturedFrame, header: Header, connection: DecodedConnection, number: int) -> bool:
         """Whether a frame need not be decoded; its request is noted."""
         call = header.call
-        if call is None or call.api.key not in (FETCH, PRODUCE) or header.problem or captured[5] is not None:
+        if call is None or call.api.key not in (FETCH, PRODUCE) or header.problem or captured.fault is not None:
             return False
-        ends, is_request, _, now, data, _, first, second = captured
-        if first is None:
+        if captured.first is None:
             return False
-        if is_request:
+        if captured.is_request:
+            now = captured.nanoseconds
             connection.meet(call.api.key, call.client_id)
-            self._sent(call, ends, second, number, None if now is None else now / SECOND)
+            self._sent(call, captured.ends, captured.second, number, None if now is None else now / SECOND)
             return True
         start = 8
         if call.api.response_header == 1:
-            if data[8:9] != b"\0":
+            if captured.data[8:9] != b"\0":
                 return False
             start = 9
         facts = self._calls.get(call)
         if facts is None:
             facts = self._calls[call] = _CallFacts(call)
-        return facts.is_silent(data[start:])
+        return facts.is_silent(captured.data[start:])

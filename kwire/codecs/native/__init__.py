@@ -52,6 +52,7 @@ if TYPE_CHECKING or AVAILABLE:
         path_counts,
         read_batch,
         records_are_whole,
+        use_captured_frames,
         use_records,
         xxh32,
     )
@@ -101,6 +102,7 @@ __all__ = [
     "path_counts",
     "read_batch",
     "records_are_whole",
+    "use_captured_frames",
     "use_records",
     "xxh32",
 ]

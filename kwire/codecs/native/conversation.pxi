@@ -15,11 +15,6 @@ cdef struct Awaited:
     int64_t correlation_id
 
 
-cdef inline tuple numbers_in(const uint8_t* p, Py_ssize_t size):
-    """Return the two numbers that follow the size of a frame; None and 0 if they are missing."""
-    return int32_at(p, size, 4) if size >= 8 else None, int32_at(p, size, 8) if size >= LEAST_REQUEST else 0
-
-
 cdef class ConversationState:
     """A Kafka connection, with the requests without a response; for the attributes see `KafkaConnection` in
     `kwire.capture.kafka.connection_frames`.

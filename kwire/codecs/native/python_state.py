@@ -91,8 +91,8 @@ else:
         """Frames that were captured together, in order."""
 
         def others(self) -> list[Any]:
-            """Return the items that are not complete frames: tuples with a fault, and numbers."""
-            return [item for item in self if type(item) is not tuple or item[5] is not None]
+            """Return the items that are not complete frames: those with a fault, and numbers."""
+            return [item for item in self if isinstance(item, int) or item.fault is not None]
 
         def add_rows(self, pairing: Any, connections: dict[Any, Any], rows: Any) -> None:
             """Pass all frames to the pairing, which adds the rows."""
@@ -102,11 +102,11 @@ else:
         def pass_over(self, writer: Any, number: int) -> int:
             """Pass all frames to the writer, whose lines are not used."""
             for item in self:
-                if type(item) is tuple:
+                if isinstance(item, int):
+                    writer.forget(item)
+                else:
                     writer.rest(item, number, None, None)
                     number += 1
-                else:
-                    writer.forget(item)
             return number
 
         def count_frames(self, counter: Any) -> tuple[int, int, list[FrameCount]]:
@@ -118,11 +118,11 @@ else:
         def tally(self, tally: Any, number: int, width: float) -> Any:
             """Pass all frames to the tally of a report."""
             for item in self:
-                if type(item) is tuple:
+                if isinstance(item, int):
+                    tally.forget(item)
+                else:
                     tally.rest(item, number, None, None)
                     number += 1
-                else:
-                    tally.forget(item)
             return number, [], {}, ({}, {})
 
     class FrameRows(list[Any]):

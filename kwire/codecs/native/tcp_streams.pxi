@@ -405,7 +405,11 @@ cdef class StreamState:
             frame = copied(p, size, 0, size)
             fault = conversation.note_request(frame) if self.is_request else conversation.note_response(frame)
             if fault is not None:
-                out.append((conversation.ends, self.is_request, stop - size, now, frame, fault, *numbers_in(p, size)))
+                out.append(
+                    new_captured_frame(
+                        conversation.ends, self.is_request, stop - size, number_or_none(now), frame, fault, p, size
+                    )
+                )
                 return 0
         out.put(held, conversation.ends, start, size, stop - size, now, self.is_request)
         return 0

@@ -11,7 +11,7 @@ from __future__ import annotations
 from typing import Any
 
 from ...errors import DecodeError
-from ..frames.captured_frame import CapturedFrame, first_numbers
+from ..frames.captured_frame import WHOLE_FILE, CapturedFrame, first_numbers
 from ..frames.stream_faults import BareToken, CutShort, loses_bytes
 from ..headers.api_versions_downgrade import may_be_downgraded
 from ..headers.apis import Api, Call
@@ -69,7 +69,7 @@ class Connection(KafkaConnectionState):
         if from_client is None:
             return self._receive(data, None, time, fault)
         first, second = first_numbers(data)
-        header = self.pair((None, from_client, 0, time, data, fault, first, second))  # type: ignore[arg-type]
+        header = self.pair(CapturedFrame(WHOLE_FILE, from_client, 0, time, data, fault, first, second))
         if header.is_request and not from_client:
             return header.answer(time)
         return header
@@ -80,15 +80,15 @@ class Connection(KafkaConnectionState):
         Returns:
             The result of `receive`; for a regular response, the header of its request.
         """
-        _, from_client, _, time, data, fault, first, second = captured
-        if fault is None and first is not None:
+        data, time, first = captured.data, captured.nanoseconds, captured.first
+        if captured.fault is None and first is not None:
             waiting = self.in_flight
-            if from_client:
+            if captured.is_request:
                 call = self._calls.get(first)
                 if call is None or not data.startswith(self._client, CLIENT_ID_AT):
                     call = self._known_call(data, first)
                 if call is not None and (call.is_answered or data.startswith(call.answered, call.start)):
-                    header = Header(True, call, second, time)
+                    header = Header(True, call, captured.second, time)
                     waiting.append(header)
                     return header
             elif waiting and (request := waiting[0]).correlation_id == first:
@@ -98,7 +98,7 @@ class Connection(KafkaConnectionState):
                 if is_plain and is_sole and self._doubt is None:
                     waiting.popleft()
                     return request
-        return self._receive(data, from_client, time, fault)
+        return self._receive(data, captured.is_request, time, captured.fault)
 
     def receive_named(self, data: bytes, api: Api, time: Any = None) -> Header:
         """Process a frame whose type the caller knows, for example from a request log.

@@ -1,17 +1,17 @@
-"""Captured frames as tuples, which are cheaper than `Frame`s for millions of frames; their endpoints."""
+"""Captured frames as named tuples, which are cheaper than `Frame`s for millions of frames; their endpoints."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from struct import Struct
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
-from ...codecs.native import FrameBatch
+from ...codecs import native
 from ...errors import DecodeError
 from .frame import Frame, Source
 
 # A single number stands for a connection that has ended: it has no more frames.
-CapturedBatch = FrameBatch
+CapturedBatch = native.FrameBatch
 SECOND = 1_000_000_000  # nanoseconds
 NUMBERS = Struct(">iii").unpack_from  # size, and the two numbers after it
 
@@ -60,11 +60,33 @@ class NamedEnds:
 WHOLE_FILE = NamedEnds("", "", -1)  # the endpoints of items that concern the whole file
 
 
-# Endpoints, whether the client sent it, the offset in the stream of that direction, nanoseconds since 1970, the bytes,
-# and the reason if they are not a complete frame. Complete frames also have the two int32 after the size, other frames
-# have None and 0. The numbers of a request are api key and version as one number, and the correlation id; those of a
-# response are the correlation id, and the first bytes of the body.
-CapturedFrame = tuple[Endpoints, bool, int, int | None, bytes, DecodeError | None, int | None, int]
+class CapturedFrame(NamedTuple):
+    """A frame of a capture, or bytes of it that are none.
+
+    Attributes:
+        ends: the endpoints of its connection.
+        is_request: whether the client sent it.
+        offset: its position in the stream of that direction, in bytes.
+        nanoseconds: since 1970; None if the time is unknown.
+        data: its bytes, with the size field.
+        fault: the reason if these are not a complete frame.
+        first, second: the two int32 after the size of a complete frame: of a request, api key and version as one
+            number, and the correlation id; of a response, the correlation id and the first bytes of the body. None
+            and 0 where they are missing.
+    """
+
+    ends: Endpoints
+    is_request: bool
+    offset: int
+    nanoseconds: int | None
+    data: bytes
+    fault: DecodeError | None = None
+    first: int | None = None
+    second: int = 0
+
+
+if native.AVAILABLE:
+    native.use_captured_frames(CapturedFrame)
 
 
 class OpenConnection(int):
@@ -88,12 +110,12 @@ def first_numbers(data: bytes) -> tuple[int | None, int]:
 
 def count_frames(batch: CapturedBatch) -> int:
     """Count the frames of a batch, excluding items with a fault and ends of connections."""
-    return len(batch) - sum(type(item) is not tuple or item[5] is not None for item in batch.others())
+    return len(batch) - sum(isinstance(item, int) or item.fault is not None for item in batch.others())
 
 
 def make_frame(captured: CapturedFrame, file: str, number: int, closed: Sequence[int] = ()) -> Frame:
     """Create a `Frame`; `number` counts from 0, `closed` has the connections that ended since the previous frame."""
-    ends, is_request, offset, nanoseconds, data, fault, _, _ = captured
+    ends, is_request, offset, nanoseconds, data, fault, *_ = captured
     if ends is WHOLE_FILE:
         return Frame(data, Source(file, number, offset if data else None), fault=fault)
     time = None if nanoseconds is None else nanoseconds / SECOND

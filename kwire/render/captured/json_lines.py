@@ -58,7 +58,7 @@ class JsonLines(CaptureWriterBase):
 
     def line(self, captured: CapturedFrame, number: int) -> str | Result:
         """Return the line of a frame, given its number in the capture; or its result, if it had to be decoded."""
-        ends, is_request, offset, now, _, _, first, second = captured
+        ends, is_request, now = captured.ends, captured.is_request, captured.nanoseconds
         connection = self.decoder.connections.of(ends)
         header, kind, body = self._kinds.take(connection, captured, number)
         text = None if kind is None or now is None or now < SECOND else self.body_text(kind, body)
@@ -67,8 +67,8 @@ class JsonLines(CaptureWriterBase):
         if is_request and header.call is not connection.call:
             self.meet(connection, kind, body)
         tails = (connection.note or _json_tails(connection, ends))[2:]
-        time, correlation_id = repr(now / SECOND), second if is_request else first
-        position = f'{number},"offset":{offset},"time":{time}{"" if is_request else _json_link(header, now)}'
+        time, correlation_id = repr(now / SECOND), captured.second if is_request else captured.first
+        position = f'{number},"offset":{captured.offset},"time":{time}{"" if is_request else _json_link(header, now)}'
         head = f"{self._heads[is_request]}{position}{tails[is_request]}{kind.head}{correlation_id}"
         return head + kind.tail + text + "}\n"
 

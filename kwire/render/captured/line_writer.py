@@ -35,7 +35,7 @@ def one_by_one(
 ) -> Iterator[tuple[str, int]]:
     """Yield the lines of a batch from an item on, each with its number of frames; for the arguments see `Writer`."""
     for captured in islice(batch, start, None):
-        if type(captured) is not tuple:
+        if isinstance(captured, int):
             writer.decoder.connections.forget(captured)
             continue
         line = writer.line(captured, number) if writer.selection is None else writer.result(captured, number)
@@ -112,9 +112,9 @@ class CaptureWriterBase:
 
     def result(self, captured: CapturedFrame, number: int) -> Result:
         """Decode a frame, given its number in the capture."""
-        connection = self.decoder.connections.of(captured[0])
+        connection = self.decoder.connections.of(captured.ends)
         header = connection.pair(captured)
-        if captured[1]:
+        if captured.is_request:
             header.number(number)
         return self.decoder.result(make_frame(captured, self.file, number), connection, header, SECOND)
 

@@ -20,7 +20,7 @@ from kwire.capture.open_dump import open_dump
 from kwire.capture.raw_frames import read_raw_frames
 from kwire.errors import BadFrame, DumpError
 from kwire.protocol import LIMIT, Request, Response, Token, Undecodable
-from kwire.protocol.frames.captured_frame import NamedEnds
+from kwire.protocol.frames.captured_frame import CapturedFrame, NamedEnds
 from kwire.protocol.frames.stream_faults import BrokenDump, CutShort
 from kwire.protocol.headers.apis import Apis
 from kwire.schema.catalog import catalog_for
@@ -223,9 +223,7 @@ def test_a_cut_frame_keeps_its_header() -> None:
     pairing = Pairing(APIS, rows.append)
     request, response = REAL[:2]
     ends = NamedEnds("a:1", "b:2", 0)
-    pairing.add_batch(
-        [(ends, True, 0, 5, request[:30], None, None, 0), (ends, False, 0, 6, response[:20], None, None, 0)]
-    )
+    pairing.add_batch([CapturedFrame(ends, True, 0, 5, request[:30]), CapturedFrame(ends, False, 0, 6, response[:20])])
     assert [said(row) for row in rows] == [
         (True, (4, 7), 22, "1", "CUT_SHORT"),
         (False, (4, 7), 22, "1", "CUT_SHORT"),
@@ -238,8 +236,9 @@ def test_connections_are_kept_apart_and_end() -> None:
     pairing = Pairing(APIS, rows.append)
     one, other = NamedEnds("a:1", "b:2", 0), NamedEnds("a:2", "b:2", 1)
     first, second = (int.from_bytes(REAL[0][at : at + 4], "big") for at in (4, 8))
-    pairing.add_batch([(one, True, 0, 1, REAL[0], None, first, second)])
-    pairing.add_batch([(other, False, 0, 2, REAL[1], None, 22, 0), 0, (one, False, 0, 3, REAL[1], None, 22, 0)])
+    pairing.add_batch([CapturedFrame(one, True, 0, 1, REAL[0], None, first, second)])
+    answers = [CapturedFrame(ends, False, 0, time, REAL[1], None, 22, 0) for ends, time in ((other, 2), (one, 3))]
+    pairing.add_batch([answers[0], 0, answers[1]])
     assert [said(row)[4] for row in rows] == [None, "NO_REQUEST", "NO_REQUEST"]
 
 

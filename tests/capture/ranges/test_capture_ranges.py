@@ -21,7 +21,7 @@ from kwire.capture.ranges.frame_consumer import FrameConsumer
 from kwire.codecs.native import ENGINE
 from kwire.errors import DumpError
 from kwire.protocol.connections.decoded_connection import DecodedConnection
-from kwire.protocol.frames.captured_frame import CapturedBatch, NamedEnds, first_numbers
+from kwire.protocol.frames.captured_frame import CapturedBatch, CapturedFrame, NamedEnds, first_numbers
 from kwire.protocol.headers.apis import Apis
 from kwire.schema.catalog import catalog_for
 from tests.arrow.pieces import cut_at_packets
@@ -210,16 +210,9 @@ def test_a_request_in_flight_takes_few_bytes() -> None:
     sizes = []
     for number in range(200):
         message = kwire.messages.MetadataRequest(topics=None)
-        connection.pair(
-            (
-                NamedEnds("", "", 0),
-                True,
-                0,
-                1_700_000_000_000_000_000 + number,
-                data := kwire.encode_request(message, 1, correlation_id=number, client_id="me"),
-                None,
-                *first_numbers(data),
-            )
-        )
+        request = kwire.encode_request(message, 1, correlation_id=number, client_id="me")
+        time = 1_700_000_000_000_000_000 + number
+        ends = NamedEnds("", "", 0)
+        connection.pair(CapturedFrame(ends, True, 0, time, request, None, *first_numbers(request)))
         sizes.append(len(dump_state(connection, apis, ())))
     assert (sizes[-1] - sizes[99]) / 100 < 60

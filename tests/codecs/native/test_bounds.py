@@ -49,7 +49,7 @@ def test_times_before_1970_are_rounded_down(nanoseconds: int) -> None:
     pairing = Pairing(Apis(catalog_for()), rows)
     for batch in FrameExtractor("x").batches(PcapReader(iter([CAPTURE]))):
         moved = native.FrameBatch()
-        moved += [one if type(one) is not tuple else (*one[:3], nanoseconds, *one[4:]) for one in batch]
+        moved += [one if isinstance(one, int) else one._replace(nanoseconds=nanoseconds) for one in batch]
         pairing.add_batch(moved)
 
     def convert(now: int) -> int:

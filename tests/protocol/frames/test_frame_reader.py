@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 import kwire
 from kwire.errors import BadFrame
 from kwire.protocol import cut_frames
-from kwire.protocol.frames.captured_frame import WHOLE_FILE, NamedEnds, count_frames, make_frame
+from kwire.protocol.frames.captured_frame import WHOLE_FILE, CapturedFrame, NamedEnds, count_frames, make_frame
 from kwire.protocol.frames.frame import Source
 from kwire.protocol.frames.frame_joiner import LEAST_PART, MOST_AHEAD, FrameJoiner
 from kwire.protocol.frames.size_faults import cut_short
@@ -163,15 +163,15 @@ def test_a_stream_of_another_protocol_says_how_many_bytes_it_had() -> None:
 
 def test_what_nobody_sent_is_a_frame_without_a_time() -> None:
     fault = Gap(count=3)
-    frame = make_frame((WHOLE_FILE, False, 0, None, b"", fault, None, 0), "a.pcap", 7)
+    frame = make_frame(CapturedFrame(WHOLE_FILE, False, 0, None, b"", fault), "a.pcap", 7)
     assert (frame.data, frame.fault, frame.source) == (b"", fault, Source("a.pcap", 7, None))
-    assert make_frame((WHOLE_FILE, False, 5, None, b"x", fault, None, 0), "a.pcap", 7).source.offset == 5
+    assert make_frame(CapturedFrame(WHOLE_FILE, False, 5, None, b"x", fault), "a.pcap", 7).source.offset == 5
 
 
 def test_frames_of_a_batch_are_counted_without_what_has_a_fault() -> None:
     frame, lost = (
-        (WHOLE_FILE, None, 0, None, b"x", None, None, 0),
-        (WHOLE_FILE, None, 0, None, b"", Gap(count=3), None, 0),
+        CapturedFrame(WHOLE_FILE, False, 0, None, b"x"),
+        CapturedFrame(WHOLE_FILE, False, 0, None, b"", Gap(count=3)),
     )
     batch: Any = Batch([frame, lost, "the end of a connection", frame])
     assert count_frames(batch) == 2

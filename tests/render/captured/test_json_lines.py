@@ -45,7 +45,7 @@ def answered(message: Any, version: int, number: int) -> Spoken:
 
 def said_by(ends: Endpoints, spoken: Spoken, number: int = 0) -> CapturedFrame:
     is_request, data = spoken
-    return (ends, is_request, number * 100, TIME + number, data, None, *first_numbers(data))
+    return CapturedFrame(ends, is_request, number * 100, TIME + number, data, None, *first_numbers(data))
 
 
 class Batched:
@@ -170,7 +170,7 @@ def test_a_response_says_how_long_it_took_and_which_frame_is_its_request() -> No
     for took in (0, 1, 499, 500, 501, 1500, 2500, 250_000_500, -3_000, 86_400 * SECOND):
         native, quick = FrameBatch(), JsonLines(FrameDecoder(), FILE)
         first, second = said_by(ends, METADATA), said_by(ends, ANSWER)
-        frames: list[CapturedFrame] = [(*first[:3], TIME, *first[4:]), (*second[:3], TIME + took, *second[4:])]
+        frames = [first._replace(nanoseconds=TIME), second._replace(nanoseconds=TIME + took)]
         native += frames
         (asked_line, line) = "".join(text for text, _ in quick.written(native, 3, text_of)).splitlines()
         careful = FrameDecoder()
@@ -271,11 +271,10 @@ def test_headers_without_a_client_and_unknown_apis() -> None:
 
 
 def test_a_time_that_is_none_or_nearly_none() -> None:
-    ends = NamedEnds("", "", 1)
     lines, said = JsonLines(FrameDecoder(), FILE), said_by(NamedEnds("", "", 1), METADATA)
     for now in (None, 0, 999_999_999):
-        assert not isinstance(lines.line((ends, True, 0, now, *said[4:]), 0), str)
-    assert isinstance(lines.line((ends, True, 0, 10**9, *said[4:]), 0), str)
+        assert not isinstance(lines.line(said._replace(nanoseconds=now), 0), str)
+    assert isinstance(lines.line(said._replace(nanoseconds=10**9), 0), str)
 
 
 POOL: list[Spoken] = [
@@ -312,7 +311,7 @@ def test_frames_of_brokers_and_clients(path: Any) -> None:
         lines, summary, number = JsonLines(quick, str(path)), MessageSummary(), 0
         assert dump.captured is not None
         for said in (said for batch in dump.captured for said in batch):
-            if type(said) is not tuple:
+            if isinstance(said, int):
                 quick.connections.forget(said)
                 careful.connections.forget(said)
                 continue

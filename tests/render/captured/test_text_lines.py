@@ -41,7 +41,7 @@ def check_lines(frames: list[tuple[bool, bytes]], *, width: int = 80, waits: tup
     form, quick_form = FrameLines(MessageSummary(), style), FrameLines(MessageSummary(), style)
     for number, (is_request, data) in enumerate(frames):
         now += waits[number % len(waits)]
-        captured: CapturedFrame = (ends, is_request, number, now, data, None, *first_numbers(data))
+        captured = CapturedFrame(ends, is_request, number, now, data, None, *first_numbers(data))
         batch.append(captured)
         wanted += form.text(mask(careful.decode(make_frame(captured, "x", number))))
     writer = CapturedLines(FrameDecoder(), "x", quick_form)
