@@ -116,10 +116,14 @@ class FrameKinds(Generic[K]):
         return header, kind, data[start + kind.tagged :]
 
     def meet(self, connection: DecodedConnection, kind: K, body: bytes) -> None:
-        """Record the client of a request with its connection."""
+        """Record the client of a request with its connection.
+
+        A query may exclude a request by its header, so that its body may be damaged: then it names no software.
+        """
         call = kind.call
         if call.api.key == API_VERSIONS:  # each request may contain different client software
-            connection.meet(call.api.key, call.client_id, software_of(kind.codec.decode(body)))
+            message = decode_clean(kind.codec, body)
+            connection.meet(call.api.key, call.client_id, "" if message is None else software_of(message))
         else:
             connection.meet(call.api.key, call.client_id)
             connection.call = call

@@ -167,3 +167,16 @@ def test_folders_that_contain_themselves_are_read_once(tmp_path: Path, capsys: p
     captured = capsys.readouterr()
     assert captured.out == "6\n"
     assert captured.err.count("read as raw frames") == 1
+
+
+def test_a_damaged_request_that_a_filter_excludes_ends_nothing(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """ApiVersions names the client's software in its body, which is not read before the filter."""
+    data = Path(CAPTURE).read_bytes()
+    assert data.count(b"apache-kafka-java") > 1
+    damaged = tmp_path / "damaged.pcap"
+    damaged.write_bytes(data.replace(b"apache-kafka-java", b"apache-kafka-jav\xff"))
+    for options in (["--api", "Fetch"], ["--where", "latency > 0"], ["--count"]):
+        assert out(capsys, "decode", CAPTURE, *options) == out(capsys, "decode", str(damaged), *options)
+    assert "Fetch" in out(capsys, "decode", str(damaged), "--api", "Fetch")
