@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import math
 from collections.abc import Callable, Iterator
+from copy import deepcopy
 from enum import IntEnum
 from random import Random
 from typing import Any
@@ -115,17 +116,22 @@ def positions(value: Any) -> list[tuple[Any, Any]]:
     return [(value, key) for key, _ in items] + [found for _, item in items for found in positions(item)]
 
 
+def draw_odd_value(rng: Random) -> Any:
+    """Return a copy: a container may be changed later, even be put into itself."""
+    return deepcopy(rng.choice(ODD_VALUES))
+
+
 def change(members: dict[str, Any], rng: Random) -> Any:
     """Change one thing in the JSON of a message."""
     found = positions(members)
     if not found or rng.random() < 0.05:
-        return rng.choice(ODD_VALUES)
+        return draw_odd_value(rng)
     container, key = rng.choice(found)
     match rng.randrange(6):
         case 0:
             del container[key]
         case 1 if isinstance(container, dict):
-            container[rng.choice(("unknown", "_unknownTags", HIDDEN, 7, Text(key)))] = rng.choice(ODD_VALUES)
+            container[rng.choice(("unknown", "_unknownTags", HIDDEN, 7, Text(key)))] = draw_odd_value(rng)
         case 2 if isinstance(container, dict):
             container[rng.choice([name for _, name in FORMER_NAMES])] = container.pop(key)
         case 3 if isinstance(container[key], list):
@@ -133,7 +139,7 @@ def change(members: dict[str, Any], rng: Random) -> Any:
         case 4 if isinstance(container[key], dict):
             container[key] = Members(container[key])
         case _:
-            container[key] = rng.choice(ODD_VALUES)
+            container[key] = draw_odd_value(rng)
     return members
 
 
