@@ -30,7 +30,7 @@ from .input_splits import RAW_FRAMES, InputSplit, divide
 from .raw_frames import RawFrameWalker
 from .read_options import AUTO, FRAMES, HEX, LOG, PCAP, Options
 from .rows.arrow_batches import RowBatchBuilder
-from .rows.frame_rows import Pairing
+from .rows.frame_rows import Pairing, Row
 from .rows.masked_rows import RowMasking
 from .rows.range_pairing import RangePairing
 from .rows.row_faults import PADDING, RowFault, fault_of
@@ -177,7 +177,7 @@ class BatchReader:
             data = text.encode()
             fault = fault_of(NotKafka(len(data), found=f"{ZOOKEEPER}'s znodes"))
             data = data if self.options.zookeeper else b""
-            self.builder.rows.append((0, data, None, None, None, None, None, None, fault))
+            self.builder.rows.append(Row(0, data, fault=fault))
             yield
 
     def _check(self, dump: Dump, path: str) -> None:
@@ -212,12 +212,12 @@ class BatchReader:
             data = bytes(len(item.header.data) if is_hidden else item.header.data)
             position = item.header.position
             fault = fault_of(item.faults[0]) if item.faults else None
-        self.builder.rows.append((position, data, None, None, None, None, None, None, fault))
+        self.builder.rows.append(Row(position, data, fault=fault))
 
     def _broken(self, error: DumpError) -> Iterator[None]:
         """Pass the fault of a capture that cannot be read further to the builder."""
         fault = fault_of(BrokenDump(found=str(error), offset=error.offset or 0))
-        self.builder.rows.append((error.offset or 0, b"", None, None, None, None, None, None, fault))
+        self.builder.rows.append(Row(error.offset or 0, b"", fault=fault))
         yield
 
     def _add_unreadable(self, unit: InputSplit, error: DumpError) -> Iterator[None]:
@@ -228,6 +228,6 @@ class BatchReader:
         offset = 0
         with open_file(unit.path) as stream:
             while piece := stream.read(self.options.max_corrupt_bytes):
-                self.builder.rows.append((offset, piece, None, None, None, None, None, None, fault))
+                self.builder.rows.append(Row(offset, piece, fault=fault))
                 offset += len(piece)
                 yield

@@ -8,6 +8,7 @@ import pytest
 
 from kwire.arrow.batch_reader import BatchReader
 from kwire.arrow.read_options import BadOption, Options
+from kwire.arrow.rows.frame_rows import Row
 from kwire.arrow.rows.row_faults import MalformedFrame
 from kwire.errors import DumpError, KwireError
 
@@ -33,7 +34,7 @@ def test_no_password_of_a_uri_is_shown_or_stored() -> None:
     uri = "s3://key:sesame@taps/day-1/a.pcap"
     builder = BatchReader(Options()).builder
     builder.begin(uri)
-    builder.rows.append((0, b"", None, None, None, None, None, None, None))
+    builder.rows.append(Row(0, b""))
     (batch,) = builder.rest()
     assert batch["path"].to_pylist() == ["s3://taps/day-1/a.pcap"]
     errors = BadOption("path", uri, f"{uri} is not there"), DumpError("it is cut", file=uri)

@@ -120,11 +120,11 @@ class CellReader:
             except DecodeError as error:
                 result, faults[index] = None, fault_of(error) or RowFault("BAD_FIELD", str(error), None, None)
             api, data = result or (None, cell or b"")
-            rows.append((0, data, None, None, self._front.asked, api, None, None, None))
+            rows.append(Row(0, data, is_request=self._front.asked, api=api))
         structs = self._structs.column(rows, faults)
         if self.mode == FAILFAST and faults:
             index = min(faults)
-            api = rows[index][5]
+            api = rows[index].api
             version = api.version if api else versions[index]
             raise MalformedFrame(f"row {start + index}", 0, self._front.spec.name, version, faults[index].reason)
         return self._with_errors(structs, cells, faults) if self.include_errors else structs
@@ -160,7 +160,7 @@ def body_text(cells: Cells, data: bytes, version: int | None) -> str | None:
     if result is None:
         return None
     api, body = result
-    (text,) = JsonBodies().column([(0, body, None, None, prefix.asked, api, None, None, None)], {}).to_pylist()
+    (text,) = JsonBodies().column([Row(0, body, is_request=prefix.asked, api=api)], {}).to_pylist()
     return None if text is None else str(text)
 
 

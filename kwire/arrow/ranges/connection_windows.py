@@ -164,9 +164,8 @@ def _shift_sink(sink: Sink, ends: RowEndpoints | None, shifts: tuple[int, int]) 
     """Return a sink that shifts the offsets in the rows of one connection."""
 
     def add(row: Row) -> None:
-        if row[3] is ends:
-            offset, *others = row
-            row = (offset + shifts[bool(row[4])], *others)  # type: ignore[assignment]
+        if row.ends is ends:
+            row = row._replace(offset=row.offset + shifts[bool(row.is_request)])
         sink(row)
 
     return add
@@ -189,10 +188,10 @@ def found_in(path: str, key: bytes, packets: Iterable[tuple[int, Packet]], catal
         for batch in streams.receive([packet]):
             pairing.add_batch(batch)
         for row in rows:
-            began = row[3].began if began is None and row[3] is not None else began
-            if row[8] is None and row[5] is not None:
-                apis |= {row[5].number: None} if row[4] else {}
-                is_known |= row[4] is False
+            began = row.ends.began if began is None and row.ends is not None else began
+            if row.fault is None and row.api is not None:
+                apis |= {row.api.number: None} if row.is_request else {}
+                is_known |= row.is_request is False
         rows.clear()
         rest = rest_of(streams, pairing, key) if is_known else None
         if rest is not None:

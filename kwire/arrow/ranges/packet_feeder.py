@@ -28,7 +28,7 @@ def _until(chunks: Ahead, part: int, span: ConnectionWindow, windows: Windows) -
 
 def _comparable(row: Row) -> Any:
     """Return the fields of a row that must be equal."""
-    return *row[:5], id(row[5]), *row[6:8], str(row[8])
+    return row._replace(api=None, fault=None), id(row.api), str(row.fault)
 
 
 def _drop(row: Row) -> None:
@@ -105,7 +105,7 @@ class PacketFeeder:
         elif rest is None:
             check(cut, rest)
         given = list(rows.take(count))
-        own = [row for row in given if row[3] == ends and row[0] < cut.rest.positions[bool(row[4])]]
+        own = [row for row in given if row.ends == ends and row.offset < cut.rest.positions[bool(row.is_request)]]
         rows += own
         if Counter(map(_comparable, given)) - Counter(map(_comparable, own)) != Counter(map(_comparable, others)):
             check(cut, rest)

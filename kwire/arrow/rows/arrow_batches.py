@@ -113,9 +113,9 @@ class RowBatchBuilder:
         for index in sorted(faults):
             if faults[index].code not in HARMLESS:
                 path = next(path for first, path in reversed(files) if first <= index)
-                api = rows[index][5]
+                api = rows[index].api
                 name, version = (api.name or str(api.key), api.version) if api else (None, None)
-                raise MalformedFrame(path, rows[index][0], name, version, faults[index].reason)
+                raise MalformedFrame(path, rows[index].offset, name, version, faults[index].reason)
 
 
 def metadata_of(path: str) -> dict[str, Any]:
@@ -224,7 +224,7 @@ def _client_ids(shared: _Shared) -> Any:
 
 
 def _corrupt(shared: _Shared) -> Any:
-    data = {index: shared.rows[index][1] or None for index in shared.faults}
+    data = {index: shared.rows[index].data or None for index in shared.faults}
     return sparse_column(data, len(shared.rows), pa.binary())
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Any, NamedTuple
 
+from ...codecs import native
 from ...codecs.native import FrameBatch, FrameRows
 from ...errors import DecodeError, Truncated, UnexpectedResponse
 from ...protocol import LEAST, Connection, Frame, Header, Source, cut_short
@@ -49,11 +50,33 @@ class RawFrameState(NamedTuple):
     authenticating: bool = False
 
 
-# offset, bytes, nanoseconds, endpoints, whether it is a request, api, correlation id, client id, fault
-Row = tuple[
-    int, bytes, int | None, RowEndpoints | None, bool | None, Api | None, int | None, str | None, RowFault | None
-]
+class Row(NamedTuple):
+    """What the columns of a frame are made of.
 
+    Attributes:
+        offset: the position of the frame in the stream of its direction, or in its file, in bytes.
+        data: the frame, with its size field.
+        nanoseconds: since 1970; None if the time is unknown.
+        ends: the endpoints of its connection, if known.
+        is_request: whether it is a request; None if that is unknown.
+        api: the api and version; None for bytes of none.
+        correlation_id, client_id: of the request's header, None if unknown.
+        fault: why it is not a complete frame.
+    """
+
+    offset: int
+    data: bytes
+    nanoseconds: int | None = None
+    ends: RowEndpoints | None = None
+    is_request: bool | None = None
+    api: Api | None = None
+    correlation_id: int | None = None
+    client_id: str | None = None
+    fault: RowFault | None = None
+
+
+if native.AVAILABLE:
+    native.use_rows(Row)
 
 Sink = Callable[[Row], None]
 
@@ -171,16 +194,16 @@ class Pairing:
         receive, sink = connection.receive, self.sink
         for offset, data, fault in cuts:
             if fault is not None:
-                sink((offset, data, None, None, None, None, None, None, fault_of(fault)))
+                sink(Row(offset, data, fault=fault_of(fault)))
                 continue
             header = receive(data)
             if header.problem or len(data) != 4 + int.from_bytes(data[:4], "big"):
-                self._odd(connection, (offset, data, None, None), None, header, None)
+                self._odd(connection, Row(offset, data), header, None)
                 continue
             api = header.call.api  # type: ignore[union-attr]
             if api.asks if header.is_request else api.answers:
-                row = offset, data, None, None, header.is_request, api, header.correlation_id, header.client_id, None
-                sink(row)
+                header_fields = header.correlation_id, header.client_id
+                sink(Row(offset, data, None, None, header.is_request, api, *header_fields))
 
     def add_batch(self, batch: Iterable[CapturedFrame | int]) -> None:
         """Process the frames of a capture."""
@@ -206,13 +229,13 @@ class Pairing:
         connection = self.connections.get(ends.connection) or self.begin(ends, now)
         header = connection.pair(captured)
         if header.problem or captured.first is None:
-            self._odd(connection, (offset, data, now, connection.ends), is_request, header, fault)
+            self._odd(connection, Row(offset, data, now, connection.ends, is_request), header, fault)
             return
         call = header.call
         api = call.api  # type: ignore[union-attr]
         if api.asks if is_request else api.answers:
             client = call.client_id  # type: ignore[union-attr]
-            self.sink((offset, data, now, connection.ends, is_request, api, header.correlation_id, client, None))
+            self.sink(Row(offset, data, now, connection.ends, is_request, api, header.correlation_id, client))
 
     def begin(self, whose: Endpoints, now: int | None) -> _Ended:
         """Begin a captured connection, with the time of its first frame."""
@@ -226,14 +249,13 @@ class Pairing:
         now = None if source.time is None else round(source.time * 1e6) * 1000
         whose = NamedEnds(source.client, source.broker, -1) if source.client and source.broker else WHOLE_FILE
         connection = self._connection(source.connection_key, whose, now)
-        captured = source.offset or 0, frame.data, now, connection.ends
+        row = Row(source.offset or 0, frame.data, now, connection.ends)
         if frame.message is not None and frame.version is not None and frame.fault is None:
-            self._add_named(connection, captured, frame)
+            self._add_named(connection, row, frame)
             return
         is_request = None if source.direction is None else source.direction == "request"
-        self._odd(
-            connection, captured, is_request, connection.receive(frame.data, is_request, None, frame.fault), frame.fault
-        )
+        header = connection.receive(frame.data, is_request, None, frame.fault)
+        self._odd(connection, row._replace(is_request=is_request), header, frame.fault)
 
     def _connection(self, key: Any, whose: Endpoints = WHOLE_FILE, now: int | None = None) -> _Ended:
         connection = self.connections.get(key)
@@ -241,7 +263,7 @@ class Pairing:
             connection = self.connections[key] = _Ended(self.apis, whose, now)
         return connection
 
-    def _add_named(self, connection: Connection, captured: Any, frame: Frame) -> None:
+    def _add_named(self, connection: Connection, row: Row, frame: Frame) -> None:
         """Process a frame for which the container declares the message."""
         api = self.apis.named(frame)
         codec = api.codec(None)
@@ -251,46 +273,46 @@ class Pairing:
             header = connection.receive_named(frame.data, api)
             number, client = header.correlation_id, header.client_id
         if api.answers if is_request is False else api.asks:
-            self.sink((*captured, is_request, api, number, client, None))
+            self.sink(row._replace(is_request=is_request, api=api, correlation_id=number, client_id=client))
 
-    def _odd(
-        self, connection: Connection, captured: Any, direction: bool | None, header: Header, error: DecodeError | None
-    ) -> None:
-        """Process a truncated frame, a token, a frame that is neither request nor response, or a fragment."""
+    def _odd(self, connection: Connection, row: Row, header: Header, error: DecodeError | None) -> None:
+        """Process a truncated frame, a token, a frame that is neither request nor response, or a fragment.
+
+        Args:
+            connection: the connection, which has received the frame.
+            row: the row as far as its container tells.
+            header: what the connection returned.
+            error: the reason why it is not a complete frame, if its container reports one.
+        """
         if error is not None and not isinstance(error, CutShort):
-            self.sink((*captured, direction, None, None, None, _fault_on(connection, error)))
+            self.sink(row._replace(fault=_fault_on(connection, error)))
         elif header.problem == "token":
-            self.sink((*captured, header.is_request, None, None, None, None))
+            self.sink(row._replace(is_request=header.is_request))
         elif header.problem:
-            self._neither(connection, captured, direction, header, error)
+            self._neither(connection, row, header, error)
         else:
-            cut = error or cut_short(captured[1])
+            cut = error or cut_short(row.data)
             call = header.call
             assert call is not None
-            is_request = header.is_request if direction is None else direction
+            is_request = header.is_request if row.is_request is None else row.is_request
             if call.api.asks if is_request else call.api.answers:
                 fault = None if cut is None else _fault_on(connection, cut)
-                self.sink((*captured, is_request, call.api, header.correlation_id, call.client_id, fault))
+                named = row._replace(is_request=is_request, api=call.api, fault=fault)
+                self.sink(named._replace(correlation_id=header.correlation_id, client_id=call.client_id))
 
-    def _neither(
-        self, connection: Connection, captured: Any, is_request: bool | None, header: Header, fault: DecodeError | None
-    ) -> None:
-        """Return why a frame is neither request nor response; `fault` is set if it is truncated."""
-        frame, cut = (
-            Frame(captured[1], Source(direction=DIRECTIONS[is_request]), fault=fault),
-            fault or cut_short(captured[1]),
-        )
+    def _neither(self, connection: Connection, row: Row, header: Header, fault: DecodeError | None) -> None:
+        """Add the row of a frame that is neither request nor response; `fault` is set if it is truncated."""
+        cut = fault or cut_short(row.data)
+        frame = Frame(row.data, Source(direction=DIRECTIONS[row.is_request]), fault=fault)
         read: Any = explain_unread(FrameParser(frame, self.apis.catalog, salvage=True, trace=False), connection, header)
-        error = getattr(read, "error", None) or connection.unexpected(
-            int.from_bytes(captured[1][4:8], "big", signed=True)
-        )
+        correlation_id = int.from_bytes(row.data[4:8], "big", signed=True)
+        error = getattr(read, "error", None) or connection.unexpected(correlation_id)
         error = cut if cut is not None and isinstance(error, Truncated | UnexpectedResponse) else error
-        why = _fault_on(connection, error)
-        asks, api, number, client = is_request, None, None, None
-        if (header := read.header) is not None:
-            asks, api = True, self.apis.unknown(header.request_api_key, header.request_api_version)
-            number, client = header.correlation_id, header.client_id
-        self.sink((*captured, asks, api, number, client, why))
+        row = row._replace(fault=_fault_on(connection, error))
+        if (own := read.header) is not None:
+            api = self.apis.unknown(own.request_api_key, own.request_api_version)
+            row = row._replace(is_request=True, api=api, correlation_id=own.correlation_id, client_id=own.client_id)
+        self.sink(row)
 
 
 def _fault_on(connection: Connection, error: DecodeError) -> RowFault | None:

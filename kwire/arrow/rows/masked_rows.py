@@ -54,12 +54,12 @@ class RowMasking:
             fault = faults.get(index)
             if fault is not None:
                 row, faults[index] = self._mask_faulty(row, fault)
-            masked.append(row if _is_safe_client(row[7]) else _without_client(row))
+            masked.append(row if _is_safe_client(row.client_id) else _without_client(row))
         return masked
 
     def mask_frame(self, row: Row) -> bytes:
         """Return the bytes of a row without a fault."""
-        data, is_request, api = row[1], row[4], row[5]
+        data, is_request, api = row.data, row.is_request, row.api
         if api is None:  # a SASL token, or a batch of a log, which `BatchReader` has masked
             is_token = len(data) == 4 + int.from_bytes(data[:4], "big")
             return data[:4] + bytes(len(data) - 4) if is_token else data
@@ -69,15 +69,13 @@ class RowMasking:
 
     def _mask_faulty(self, row: Row, fault: RowFault) -> tuple[Row, RowFault]:
         """Return a row and its fault without secrets."""
-        offset, data, now, ends, is_request, api, number, client, own = row
-        result = self._result_of(data, is_request, api)
+        data, client = row.data, row.client_id
+        result = self._result_of(data, row.is_request, row.api)
         if result is None:
             if is_short(data[4:]):
                 return row, fault
             reason = fault.reason if fault.code in NUMBERS_ONLY else HIDDEN_DETAILS
-            return (offset, bytes(len(data)), now, ends, is_request, api, number, None, own), fault._replace(
-                reason=reason
-            )
+            return row._replace(data=bytes(len(data)), client_id=None), fault._replace(reason=reason)
         if fault.is_private and isinstance(result, Undecodable):
             result = replace(result, is_private=True)
         masked = mask(result)
@@ -86,7 +84,7 @@ class RowMasking:
         if fault.code not in NUMBERS_ONLY:
             fault = fault._replace(reason=_reason_of(masked))
         client = client if getattr(masked.header, "client_id", None) == client else None
-        return (offset, masked.frame.data, now, ends, is_request, api, number, client, own), fault
+        return row._replace(data=masked.frame.data, client_id=client), fault
 
     def _result_of(self, data: bytes, is_request: bool | None, api: Api | None) -> Result | None:
         """Decode a frame again; return None for bytes that are no frame of a known api."""
@@ -150,4 +148,4 @@ def _is_safe_client(client: str | None) -> bool:
 
 def _without_client(row: Row) -> Row:
     """Return a row without its client id, which may contain bytes of a secret."""
-    return (*row[:7], None, row[8])
+    return row._replace(client_id=None)

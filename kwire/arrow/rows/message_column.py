@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import pairwise
-from operator import itemgetter
+from operator import attrgetter
 from typing import Any
 
 import msgspec
@@ -64,8 +64,8 @@ class RawBodies(Bodies):
 
     def column(self, rows: Sequence[Row], faults: dict[int, RowFault]) -> Any:
         """Return all frames, and null for fragments."""
-        whole = self._mask_frame or itemgetter(1)
-        return pa.array([whole(row) if row[8] is None else None for row in rows], self.type)
+        whole = self._mask_frame or attrgetter("data")
+        return pa.array([whole(row) if row.fault is None else None for row in rows], self.type)
 
 
 class JsonBodies(Bodies):
@@ -84,8 +84,9 @@ class JsonBodies(Bodies):
     def column(self, rows: Sequence[Row], faults: dict[int, RowFault]) -> Any:
         """Return the JSON texts."""
         texts: list[str | None] = []
-        for index, (_, data, _, _, is_request, api, _, _, fault) in enumerate(rows):
-            codec = api.codec(is_request) if api is not None and fault is None else None
+        for index, row in enumerate(rows):
+            data, is_request, api = row.data, row.is_request, row.api
+            codec = api.codec(is_request) if api is not None and row.fault is None else None
             if codec is None or api is None:
                 texts.append(None)
                 continue
@@ -157,8 +158,9 @@ class StructBodies(Bodies):
         """Return the bodies by version, and the rows whose body position only the reference path can determine."""
         groups: Groups = {}
         careful = []
-        for index, (_, data, _, _, is_request, api, _, _, fault) in enumerate(rows):
-            codec = api.codec(is_request) if api is not None and fault is None else None
+        for index, row in enumerate(rows):
+            data, is_request, api = row.data, row.is_request, row.api
+            codec = api.codec(is_request) if api is not None and row.fault is None else None
             if api is None or codec is None or codec.name != self.name:
                 continue
             is_quick = not (self._are_masked and may_hold_secrets(codec, data))
@@ -173,8 +175,8 @@ class StructBodies(Bodies):
 
     def _carefully(self, row: Row, index: int, groups: Groups, faults: dict[int, RowFault]) -> None:
         """Decode a frame on the reference path; encode the decoded part again for its group."""
-        assert row[5] is not None
-        codec, message, fault = read_carefully(row[1], row[5], row[4], self._masker)
+        assert row.api is not None
+        codec, message, fault = read_carefully(row.data, row.api, row.is_request, self._masker)
         if fault is not None:
             faults[index] = fault
         if codec is None:

@@ -54,6 +54,7 @@ if TYPE_CHECKING or AVAILABLE:
         records_are_whole,
         use_captured_frames,
         use_records,
+        use_rows,
         xxh32,
     )
 
@@ -104,5 +105,6 @@ __all__ = [
     "records_are_whole",
     "use_captured_frames",
     "use_records",
+    "use_rows",
     "xxh32",
 ]

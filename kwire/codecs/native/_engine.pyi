@@ -144,6 +144,8 @@ class FrameBatch:
 
 Fixed = tuple[Memory | None, Memory]
 
+def use_rows(row: type[tuple[Any, ...]]) -> None: ...
+
 class FrameRows:
     keeps_bytes: bool
     size: int

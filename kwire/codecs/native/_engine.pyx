@@ -38,7 +38,6 @@ cdef extern from "Python.h":
     PyObject* PyBytes_New "PyBytes_FromStringAndSize"(const char* data, Py_ssize_t size) except NULL
     PyObject* PyFloat_FromDouble(double) except NULL
     PyObject* PyUnicode_DecodeUTF8(const char* text, Py_ssize_t size, const char* errors) except NULL
-    PyObject* PyType_GenericAlloc(PyTypeObject* cls, Py_ssize_t items) except NULL
     PyObject* PyTuple_Make "PyTuple_New"(Py_ssize_t size) except NULL
     bint PyTuple_CheckExact(PyObject*)
     Py_ssize_t PyTuple_SizeOf "PyTuple_GET_SIZE"(PyObject* items)

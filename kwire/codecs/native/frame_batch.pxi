@@ -34,7 +34,7 @@ cdef object new_captured_frame(
     """Create a `CapturedFrame`, with the two numbers that follow the size of the frame at `p`."""
     if captured_frame is None:
         raise RuntimeError("the class of captured frames is unknown before use_captured_frames")
-    frame = owned(PyType_GenericAlloc(<PyTypeObject*>captured_frame, CAPTURED_FIELDS))  # a call takes 5 times as long
+    frame = owned(new_tuple(<PyTypeObject*>captured_frame, CAPTURED_FIELDS))
     put_value(frame, 0, ends)
     put_value(frame, 1, is_request)
     put_value(frame, 2, offset)
@@ -45,11 +45,6 @@ cdef object new_captured_frame(
     put_value(frame, 7, int32_at(p, size, 8) if size >= LEAST_REQUEST else 0)
     PyObject_GC_UnTrack(<PyObject*>frame)  # it is in no cycle; the collector took a tenth of the time
     return frame
-
-
-cdef inline void put_value(values, Py_ssize_t at, value):
-    """Set an empty entry of a new tuple."""
-    PyTuple_Put(<PyObject*>values, at, Py_NewRef(<PyObject*>value))
 
 
 cdef class FrameBatch:

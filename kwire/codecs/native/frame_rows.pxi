@@ -2,7 +2,7 @@
 # created only when a caller asks for the row; columns are written directly to the buffers of Arrow arrays.
 
 cdef struct FrameRow:
-    PyObject* held             # its bytes, or NULL if they are not kept; if `call` is NULL, the row as a tuple
+    PyObject* held             # its bytes, or NULL if they are not kept; if `call` is NULL, a `Row`
     PyObject* connection
     PyObject* call
     Py_ssize_t size
@@ -10,8 +10,19 @@ cdef struct FrameRow:
     int32_t correlation_id
     bint is_request
 
-cdef enum RowField:            # the fields of a row as a tuple, see `frame_rows.Row`
+cdef enum RowField:            # the fields of `frame_rows.Row`
     ROW_OFFSET, ROW_DATA, ROW_TIME, ROW_ENDS, ROW_ASKED, ROW_API, ROW_CORRELATION_ID, ROW_CLIENT_ID, ROW_FAULT
+
+
+cdef type row_class = None       # None: usual rows cannot be read one by one
+
+
+def use_rows(type row not None):
+    """Create rows as objects of this class from now on, a NamedTuple."""
+    global row_class
+    if not issubclass(row, tuple) or len(row._fields) != ROW_FAULT + 1:
+        raise ValueError("a row has nine values")
+    row_class = row
 
 
 cdef class FrameRows:
@@ -23,7 +34,7 @@ cdef class FrameRows:
 
     cdef FrameRow* items
     cdef Py_ssize_t count, room
-    cdef Py_ssize_t others     # rows that are tuples
+    cdef Py_ssize_t others     # rows that are objects
     cdef public bint keeps_bytes
     cdef readonly Py_ssize_t size  # of all frames, in bytes
 
@@ -72,11 +83,11 @@ cdef class FrameRows:
         self.size += row.size
         return 0
 
-    def append(self, tuple row not None):
+    def append(self, row not None):
         """Add a row."""
         cdef FrameRow* entry
         cdef Py_ssize_t size
-        if PyTuple_GET_SIZE(row) != ROW_FAULT + 1:
+        if not isinstance(row, tuple) or PyTuple_GET_SIZE(row) != ROW_FAULT + 1:
             raise ValueError("a row has nine values")
         size = len(row[ROW_DATA])  # may run Python code, so that the address is fetched afterwards
         entry = self.next()
@@ -86,7 +97,7 @@ cdef class FrameRows:
         self.size += entry.size
         self.others += 1
 
-    def __call__(self, tuple row not None):
+    def __call__(self, row not None):
         self.append(row)
 
     def __iadd__(self, several):
@@ -109,20 +120,28 @@ cdef class FrameRows:
             yield self.row(at)
             at += 1
 
-    cdef tuple row(self, Py_ssize_t at):
-        """Return a row as a tuple. `ends` may run Python code, so that the row is copied first."""
+    cdef object row(self, Py_ssize_t at):
+        """Return a row as an object. `ends` may run Python code, so that the row is copied first."""
         cdef FrameRow entry = self.items[at]
-        cdef tuple row
         cdef CallState call
         if entry.call == NULL:
-            return <tuple>entry.held
+            return <object>entry.held
+        if row_class is None:
+            raise RuntimeError("the class of rows is unknown before use_rows")
         call, connection = <CallState>entry.call, <object>entry.connection
         data = None if entry.held == NULL else <object>entry.held
-        row = (
-            entry.offset, data, number_or_none(entry.now), connection.ends, entry.is_request, call.api, entry.correlation_id,
-            call.client_id, None,
-        )
-        PyObject_GC_UnTrack(<PyObject*>row)  # as in `FrameBatch.captured`
+        ends = connection.ends
+        row = owned(new_tuple(<PyTypeObject*>row_class, ROW_FAULT + 1))
+        put_value(row, ROW_OFFSET, entry.offset)
+        put_value(row, ROW_DATA, data)
+        put_value(row, ROW_TIME, number_or_none(entry.now))
+        put_value(row, ROW_ENDS, ends)
+        put_value(row, ROW_ASKED, entry.is_request)
+        put_value(row, ROW_API, call.api)
+        put_value(row, ROW_CORRELATION_ID, entry.correlation_id)
+        put_value(row, ROW_CLIENT_ID, call.client_id)
+        put_value(row, ROW_FAULT, None)
+        PyObject_GC_UnTrack(<PyObject*>row)  # as in `new_captured_frame`
         return row
 
     def clear(self):
@@ -185,7 +204,7 @@ cdef class FrameRows:
         cdef dict found = {}
         while self.others and at < self.count:
             if self.items[at].call == NULL:
-                fault = (<tuple>self.items[at].held)[ROW_FAULT]
+                fault = (<object>self.items[at].held)[ROW_FAULT]
                 if fault is not None:
                     found[at] = fault
             at += 1
@@ -239,7 +258,7 @@ cdef class FrameRows:
         if field == ROW_DATA:
             return row.size
         if row.call == NULL:
-            item = (<tuple>row.held)[field]
+            item = (<object>row.held)[field]
             return none_or_number(item if convert is None else convert(item))
         if field == ROW_OFFSET:
             return row.offset
@@ -280,9 +299,9 @@ cdef class FrameRows:
                     if row.call != NULL:
                         key = <object>shared
                     elif calls:
-                        key = (<tuple>row.held)[ROW_API], (<tuple>row.held)[ROW_CLIENT_ID]
+                        key = (<object>row.held)[ROW_API], (<object>row.held)[ROW_CLIENT_ID]
                     else:
-                        key = (<tuple>row.held)[ROW_ENDS]
+                        key = (<object>row.held)[ROW_ENDS]
                     number = known.setdefault(key, len(known))
                     newest = shared
                 (<int32_t*>room(&data, 4))[0] = number

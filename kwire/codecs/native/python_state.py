@@ -137,7 +137,7 @@ else:
         @property
         def size(self) -> int:
             """The number of bytes of all frames."""
-            self._bytes += sum(len(row[1]) for row in self[self._measured :])
+            self._bytes += sum(len(row.data) for row in self[self._measured :])
             self._measured = len(self)
             return self._bytes
 
@@ -175,7 +175,7 @@ else:
 
         def sizes(self) -> list[Any]:
             """Return the sizes in bytes."""
-            return [len(row[1]) for row in self]
+            return [len(row.data) for row in self]
 
         def times(self, convert: Any) -> list[Any]:
             """Return the times, converted."""

@@ -6,6 +6,11 @@ cdef inline void fill(PyObject* message, Py_ssize_t slot, PyObject* value) noexc
     (<PyObject**>(<char*>message + slot))[0] = value
 
 
+cdef inline void put_value(values, Py_ssize_t at, value):
+    """Set an empty entry of a new tuple."""
+    PyTuple_Put(<PyObject*>values, at, Py_NewRef(<PyObject*>value))
+
+
 cdef inline object owned(PyObject* made):
     """Return an owned reference as an object whose references Cython counts."""
     result = <object>made

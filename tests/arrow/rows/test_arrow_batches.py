@@ -25,7 +25,7 @@ BAD = RowFault("BAD_FIELD", "because", "topics[0]", 7)
 
 
 def row(offset: int, data: bytes = b"data", fault: RowFault | None = None, ends: RowEndpoints | None = None) -> Row:
-    return offset, data, 1_500_000_123, ends, True, METADATA, 5, "me", fault
+    return Row(offset, data, 1_500_000_123, ends, True, METADATA, 5, "me", fault)
 
 
 def built(rows: list[Row], columns: list[str] | None = None, **options: Any) -> list[Any]:
@@ -102,7 +102,7 @@ def test_a_length_may_be_of_bytes_that_are_not_there() -> None:
 
 
 def test_what_is_unknown_is_null() -> None:
-    nothing: Row = 0, b"x", None, None, None, None, None, None, None
+    nothing = Row(0, b"x")
     (value,) = values(built([nothing]))
     known = {"path", "offset", "length", "message", "_metadata"}
     assert {name for name, one in value.items() if one is not None} == known

@@ -9,6 +9,7 @@ import pytest
 
 import kwire
 from kwire.arrow.rows.frame_body import body_start, read_carefully
+from kwire.arrow.rows.frame_rows import Row
 from kwire.arrow.rows.message_column import JsonBodies, RawBodies
 from kwire.arrow.rows.row_faults import RowFault
 from kwire.protocol.headers.apis import Api, Apis
@@ -40,7 +41,7 @@ def test_bodies_begin_behind_their_header(name: str, client: str | None) -> None
         data, api, asked = framed(name, version, body, client)
         start = body_start(data, api, asked)
         assert start == len(data) - len(body) or (start == -1 and body.startswith(b"\0\x23"))
-        rows = [(0, data, None, None, asked, api, 7, client, None)]
+        rows = [Row(0, data, None, None, asked, api, 7, client)]
         faults: dict[int, RowFault] = {}
         (text,) = JsonBodies().column(rows, faults).to_pylist()
         assert kwire.codec(name, version).from_json(json.loads(text)) == codec.decode(body)
@@ -73,12 +74,12 @@ def test_what_is_tolerated_is_text_and_a_fault() -> None:
     data, api, _ = framed("MetadataRequest", 1, body)
     longer = (len(data) - 3).to_bytes(4, "big") + data[4:] + b"!"
     faults: dict[int, RowFault] = {}
-    rows = [(0, one, None, None, True, api, 7, "me", None) for one in (longer, data[:-1], data)]
+    rows = [Row(0, one, None, None, True, api, 7, "me") for one in (longer, data[:-1], data)]
     assert JsonBodies().column(rows, faults).to_pylist() == ['{"topics":null}', None, '{"topics":null}']
     assert {index: fault.code for index, fault in faults.items()} == {0: "TRAILING_BYTES", 1: "TRUNCATED"}
 
 
 def test_what_is_no_frame_is_no_message() -> None:
     bad = RowFault("NO_FRAME", "", None, None)
-    rows: list[Any] = [(0, b"x", None, None, None, None, None, None, bad)]
+    rows = [Row(0, b"x", fault=bad)]
     assert RawBodies().column(rows, {}).to_pylist() == JsonBodies().column(rows, {}).to_pylist() == [None]

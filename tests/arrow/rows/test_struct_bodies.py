@@ -27,7 +27,7 @@ CATALOG = catalog_for()
 
 def row(body: bytes, version: int, name: str = NAME) -> Row:
     api = Api(None, version, name, CATALOG, message=name, bare=True)
-    return 0, body, None, None, None, api, None, None, None
+    return Row(0, body, api=api)
 
 
 @given(st.lists(st.sampled_from(BODIES), max_size=12))
@@ -60,7 +60,7 @@ def _common(told: dict[str, Any], found: dict[str, Any]) -> bool:
 
 def test_what_is_not_this_message_is_null() -> None:
     body, version = BODIES[0]
-    rows = [row(b"", 0, "MetadataRequest"), row(body, version), (0, b"", None, None, None, None, None, None, None)]
+    rows = [row(b"", 0, "MetadataRequest"), row(body, version), Row(0, b"")]
     faults: dict[int, RowFault] = {}
     column = StructBodies(NAME, ["controller_id"], CATALOG).column(rows, faults)
     assert [value is None for value in column.to_pylist()] == [True, False, True]
