@@ -418,6 +418,7 @@ def test_an_object_with_brokers_is_a_description_of_brokers(
     seen = capsys.readouterr().err
     assert message in seen
     assert "log of requests" not in seen
+    assert " it has " not in seen
 
 
 def test_brokers_that_no_source_lists(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
