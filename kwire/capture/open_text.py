@@ -23,6 +23,8 @@ from .raw_frames import read_raw_frames, report_damage
 if TYPE_CHECKING:
     from .hex_text.parser import HexText
 
+REQUEST_LOG = "a log of requests"  # the kind of such dumps
+
 UTF16 = (b"\xff\xfe", b"\xfe\xff")  # as a frame's size, either is negative
 
 
@@ -63,7 +65,7 @@ def _open_request_log(opened: OpenedInput, file: str, catalog: Catalog) -> Dump:
             remarks.extend(notes.texts())
         yield from report_damage(errors, file, remarks)
 
-    return Dump("a log of requests", frames(), remarks)
+    return Dump(REQUEST_LOG, frames(), remarks)
 
 
 def open_text(opened: OpenedInput, file: str, bare: bool, catalog: Catalog, topic: str | None) -> Dump:

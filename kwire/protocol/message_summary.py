@@ -15,10 +15,12 @@ from ..schema.field_names import snake_case
 from ..values import Value, kind, kind_of
 
 TOPIC_FIELDS = frozenset(("topic_name", "topic", "topic_names", "subscribed_topic_names", "source_topics"))
+_CARRIERS = frozenset(("FetchResponse", "FetchSnapshotResponse"))
 SOFTWARE = ("client_software_name", "client_software_version")
 MOST_TOPICS = 100_000  # the number of topic ids that are stored
-# `Uuid.METADATA_TOPIC_ID` and `Topic.CLUSTER_METADATA_TOPIC_NAME` of Kafka (KIP-516, KIP-595): never in a response.
-WELL_KNOWN = {bytes(15) + b"\1": "__cluster_metadata"}
+# `Topic.CLUSTER_METADATA_TOPIC_NAME` and `Uuid.METADATA_TOPIC_ID` of Kafka (KIP-516, KIP-595).
+METADATA_TOPIC, METADATA_TOPIC_ID = "__cluster_metadata", bytes(15) + b"\1"
+WELL_KNOWN = {METADATA_TOPIC_ID: METADATA_TOPIC}  # which no response names
 
 
 if TYPE_CHECKING or ENGINE == "native":
@@ -61,12 +63,26 @@ class MessageSummary:
         A topic with only an id gets the name that an earlier message contained; otherwise `?` and the start of the id.
         """
         codes = tuple(kind("ErrorCode")(code) for _, code in error_codes(codec, message))
+        self._learn_records(codec, message)
         return MessageFacts(self.names(self.pairs(codec, message)), codes)
 
     def learn_names(self, codec: Codec, message: Any) -> None:
-        """Store the names of the topic ids in a decoded message."""
+        """Store the names of the topic ids in a decoded message, those of the metadata log that it carries included."""
+        self._learn_records(codec, message)
         if names_topic_ids(codec):
             self.names(self.pairs(codec, message))
+
+    def _learn_records(self, codec: Codec, message: Any) -> None:
+        """Store the names in the metadata log: between KRaft's brokers and controllers, nothing else has them."""
+        if not carries_metadata_log(codec):
+            return
+        from .record_fields import find_record_sets  # few commands need it
+
+        for partition, records in find_record_sets(codec, message):
+            if records and (partition.topic == METADATA_TOPIC or partition.topic_id == METADATA_TOPIC_ID):
+                from .metadata_topics import topics_of_metadata_log
+
+                self.names(topics_of_metadata_log(records))
 
     def pairs(self, codec: Codec, message: Any) -> list[tuple[bytes | None, str | None]]:
         """Return ids and names of the topics of a decoded message, as `names` takes them."""
@@ -97,6 +113,7 @@ class MessageSummary:
             message: the decoded message.
         """
         named = dict[bytes, str]()
+        self._learn_records(codec, message)
         for topic_id, own_name in self.pairs(codec, message) if has_topic_ids(codec) else ():
             if topic_id is None:
                 continue
@@ -172,6 +189,16 @@ def has_errors(codec: Codec) -> bool:
 def has_topic_ids(codec: Codec) -> bool:
     """Whether messages of a codec have fields with topic ids (KIP-516), with or without the names beside them."""
     return any(isinstance(step.interest, _TopicIdField) for step in leaf_steps(plan_fields(codec, _find_topic)))
+
+
+def carries_metadata_log(codec: Codec) -> bool:
+    """Whether messages of a codec can carry the metadata log.
+
+    >>> import kwire
+    >>> carries_metadata_log(kwire.codec("FetchResponse", 13)), carries_metadata_log(kwire.codec("ProduceRequest", 9))
+    (True, False)
+    """
+    return codec.name in _CARRIERS
 
 
 @lru_cache(maxsize=1024)

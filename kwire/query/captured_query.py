@@ -170,8 +170,8 @@ class CapturedQuery(Selection):
 
     def _learn_topics(self, kind: FrameKind) -> None:
         """Let the engine learn the names of topic ids, from frames that are not selected, too."""
-        if names_topic_ids(kind.codec):
-            kind.learns = make_body_facts(kind.codec)
+        if names_topic_ids(kind.codec) or kind.codec.name in MESSAGES:
+            kind.learns = make_body_facts(kind.codec, METADATA_LOG)  # what carries the metadata log is decoded
             if kind.learns is None:
                 kind.test = _leave
 

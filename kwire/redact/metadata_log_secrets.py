@@ -8,11 +8,11 @@ from ..codecs.message_codec import codec_in
 from ..codecs.records import RecordBatch, parse_records
 from ..codecs.wire import UNSIGNED_VARINT, Reader
 from ..errors import KwireError
+from ..protocol.message_summary import METADATA_TOPIC, METADATA_TOPIC_ID
 from ..schema.catalog import catalog_for
 from .sensitive_configs import is_sensitive
 
-TOPIC, TOPIC_ID = "__cluster_metadata", bytes(15) + b"\x01"
-METADATA_LOG: frozenset[str | bytes] = frozenset((TOPIC, TOPIC_ID))
+METADATA_LOG: frozenset[str | bytes] = frozenset((METADATA_TOPIC, METADATA_TOPIC_ID))
 MESSAGES = frozenset(("FetchResponse", "FetchSnapshotResponse"))
 RECORDS = frozenset(("records", "unaligned_records"))
 _CREDENTIALS, _CONFIG_RECORD = "UserScramCredentialRecord", "ConfigRecord"
@@ -21,7 +21,9 @@ _CREDENTIALS, _CONFIG_RECORD = "UserScramCredentialRecord", "ConfigRecord"
 def is_of_metadata_log(message: Any) -> bool:
     """Whether a response to Fetch or FetchSnapshot concerns the metadata log."""
     topics = getattr(message, "responses", None) or getattr(message, "topics", None) or ()
-    return any(_name(topic) == TOPIC or getattr(topic, "topic_id", None) == TOPIC_ID for topic in topics)
+    return any(
+        _name(topic) == METADATA_TOPIC or getattr(topic, "topic_id", None) == METADATA_TOPIC_ID for topic in topics
+    )
 
 
 def _name(topic: Any) -> str | None:

@@ -16,11 +16,11 @@ from ..codecs.wire import Reader
 from ..errors import DecodeError, Truncated, UnknownVersion
 from ..protocol import Request, Response, Undecodable
 from ..protocol.frame_spans import read_frame
+from ..protocol.message_summary import METADATA_TOPIC, METADATA_TOPIC_ID
 from ..protocol.sasl_tokens import seems_token
 from ..runtime.lazy_patterns import lazy_pattern
 from ..schema.catalog import catalog_for
 from ..schema.sensitive_fields import ENVELOPED, SECRET_FIELDS
-from .metadata_log_secrets import TOPIC, TOPIC_ID
 from .secret_messages import carriers, may_carry, may_carry_in_some_version
 from .sensitive_configs import names_sensitive
 
@@ -84,7 +84,7 @@ def looks_secret(data: bytes) -> bool:
     """
     if int.from_bytes(data[4:6], "big") in _KEYS or seems_token(data[4:]) or seems_token(data):
         return True
-    if _PARTS.search(data) or names_sensitive(data) or TOPIC.encode() in data:
+    if _PARTS.search(data) or names_sensitive(data) or METADATA_TOPIC.encode() in data:
         return True
     return any(_is_request(data, candidate.start()) for candidate in _REQUEST.finditer(data))
 
@@ -121,7 +121,7 @@ def _names_other(result: Undecodable) -> bool:
             return False
         is_near = 0 <= version <= catalog_for().spec(name).versions.last + NEWER  # rarely true of correlation ids
         return is_near and is_request_header(result.header)
-    if codec is None or may_carry(codec) or (codec.name == "FetchResponse" and TOPIC_ID in result.frame.data):
+    if codec is None or may_carry(codec) or (codec.name == "FetchResponse" and METADATA_TOPIC_ID in result.frame.data):
         return False
     return is_recognised(result)
 

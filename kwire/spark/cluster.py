@@ -22,7 +22,7 @@ from ..arrow.clusters.message_rows import COLUMNS, OPTIONS, catalog_of
 from ..arrow.read_options import BadOption
 from ..capture.kafka.other_protocols import ZOOKEEPER
 from ..protocol.frames.stream_faults import NotKafka
-from ..redact.metadata_log_secrets import TOPIC, TOPIC_ID
+from ..protocol.message_summary import METADATA_TOPIC, METADATA_TOPIC_ID
 from .column_types import to_spark
 
 __all__ = ["GROUP_OPTIONS", "OPTIONS", "ConsumerGroups", "History", "consumer_groups", "history", "reading_options"]
@@ -31,8 +31,8 @@ _NEEDED = (
     "case when api_name is null then "
     "connection is not null or lower(path) like '%cluster_metadata%' or path like '%.checkpoint' "
     "or substr(message, 1, 1) = X'7B' "  # znodes as JSON
-    f"when api_name like 'Fetch%' then contains(message, X'{TOPIC.encode().hex()}') "
-    f"or contains(message, X'{TOPIC_ID.hex()}') else true end"
+    f"when api_name like 'Fetch%' then contains(message, X'{METADATA_TOPIC.encode().hex()}') "
+    f"or contains(message, X'{METADATA_TOPIC_ID.hex()}') else true end"
 )
 FOLDER = r"/?[^/]*$"  # a file name, with the slash before it
 _HINT = "read with .options(**kwire.spark.cluster.OPTIONS)"

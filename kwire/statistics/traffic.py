@@ -199,6 +199,7 @@ class Traffic:
         unread: the number of items that are no complete request or response, by the codes of `DecodeError`.
         headers: those among them that are counted by their headers, with the sizes that these declare: frames of which
             a snap length cut off the end.
+        summary: knows the names of topic ids.
 
     >>> import kwire
     >>> traffic = Traffic(["api", "version"])
@@ -231,7 +232,7 @@ class Traffic:
         self._by_error = "error" in self.by
         self.deep: bool = errors or self._topics or self._by_error
         self._decoder = FrameDecoder(self.catalog)
-        self._summary = MessageSummary()
+        self.summary: MessageSummary = MessageSummary()
         self._counts: dict[tuple[User, About], Count] = {}
         self._software_by_body: dict[bytes, str | None] = {}  # client software, by the bytes of ApiVersions requests
         self._connections = CapturedTraffic(self)
@@ -402,11 +403,16 @@ class Traffic:
         return tuple(product(topics or (NOTHING,), codes or (NOTHING,)))
 
     def _summarise(self, result: Result, peek: Peek) -> tuple[tuple[str, ...], tuple[str, ...]]:
-        """Return the topics and errors of a body."""
+        """Return the topics and errors of a body, and of the frame inside an envelope (KIP-590)."""
         if not isinstance(result, Request | Response):
             return (), () if peek.is_request is None else ("undecodable",)
-        facts = self._summary.facts(result.codec, result.message)
-        return facts.topics if self._topics else (), tuple(map(str, facts.errors))
+        facts = self.summary.facts(result.codec, result.message)
+        topics = facts.topics if self._topics else ()
+        errors = tuple(map(str, facts.errors))
+        if isinstance(result.inside, Request | Response):
+            inside_topics, inside_errors = self._summarise(result.inside, peek)
+            return tuple(dict.fromkeys(topics + inside_topics)), errors + inside_errors
+        return topics, errors
 
     def _software_of(self, frame: Frame, peek: Peek, connection: DecodedConnection) -> str:
         """Return the software of a connection's client, by its id, as named in its ApiVersions request."""

@@ -27,9 +27,10 @@ from ...codecs.records import RecordBatch, parse_records
 from ...errors import DecodeError
 from ...protocol import Frame, Request, Response, Result
 from ...protocol.frames.stream_faults import NotKafka
+from ...protocol.message_summary import METADATA_TOPIC, METADATA_TOPIC_ID
 from ...protocol.nested import decode_enveloped_request, decode_enveloped_response
 from ...protocol.nested.topic_record_types import METADATA
-from ...redact.metadata_log_secrets import TOPIC, TOPIC_ID, is_of_metadata_log
+from ...redact.metadata_log_secrets import is_of_metadata_log
 from ...schema.catalog import Catalog, catalog_for
 from ...zookeeper import Znode, ZooKeeperConnection, ZooKeeperSessions, znodes_in
 from ..rows.row_schema import CORRUPT, ERROR_NAME
@@ -140,8 +141,8 @@ def keep_wanted_rows(batch: Any) -> Any:
     names = batch.column("api_name")
     is_log = pc.starts_with(names, "Fetch")
     about = pc.or_(
-        pc.match_substring(batch.column("message"), TOPIC.encode()),
-        pc.match_substring(batch.column("message"), TOPIC_ID),
+        pc.match_substring(batch.column("message"), METADATA_TOPIC.encode()),
+        pc.match_substring(batch.column("message"), METADATA_TOPIC_ID),
     )
     return batch.filter(pc.or_(pc.invert(pc.fill_null(is_log, False)), pc.fill_null(about, False)))
 

@@ -8,10 +8,11 @@ import msgspec
 from msgspec.structs import replace
 
 from ...codecs.tracing import Span
+from ...protocol.message_summary import METADATA_TOPIC
 from ...protocol.nested import FramedRecord
 from ...protocol.nested.versioned_message import embedded_codec
 from ...redact.masking import mask_error, mask_message, masked
-from ...redact.metadata_log_secrets import TOPIC, holds_secrets, is_secret_record
+from ...redact.metadata_log_secrets import holds_secrets, is_secret_record
 from ...redact.secret_bytes import looks_secret
 from ...redact.sensitive_configs import is_sensitive
 from ...schema.sensitive_fields import SECRET_FIELDS, Hidden
@@ -27,7 +28,7 @@ def mask_record(entry: LogRecord) -> LogRecord:
     The message has `Hidden` values, and the bytes of the record are zeros.
     """
     record = entry.record
-    if entry.batch.topic != TOPIC or not is_secret_record(record.value or b""):
+    if entry.batch.topic != METADATA_TOPIC or not is_secret_record(record.value or b""):
         return entry
     blank = msgspec.structs.replace(record, value=bytes(len(record.value or b"")))
     fault = None if entry.fault is None else mask_error(entry.fault)
@@ -52,14 +53,14 @@ def mask_log_bytes(item: LogBytes, topic: str | None) -> LogBytes:
     """
     if item.error is None or isinstance(item.data, Hidden):
         return item
-    if topic not in (TOPIC, None) and not (topic == "" and looks_secret(item.data)):
+    if topic not in (METADATA_TOPIC, None) and not (topic == "" and looks_secret(item.data)):
         return item
     return replace(item, data=Hidden(item.data), error=mask_error(item.error))
 
 
 def has_secrets(batch: LogBatch) -> bool:
     """Whether a batch of the metadata log contains secrets or cannot be read."""
-    return batch.topic == TOPIC and holds_secrets(batch.header.data)
+    return batch.topic == METADATA_TOPIC and holds_secrets(batch.header.data)
 
 
 def mask_explained(explained: ExplainedBytes, batch: LogBatch) -> ExplainedBytes:

@@ -60,7 +60,9 @@ def read_brokers(file: str) -> list[Broker]:
 def brokers_in(value: Any, file: str) -> list[Broker]:
     """Return the brokers that a JSON value describes; raises DumpError."""
     if isinstance(value, dict):
-        value = value["brokers"] if "brokers" in value else [{"id": key, "rack": rack} for key, rack in value.items()]
+        value = value.get("brokers", value)
+    if isinstance(value, dict):
+        value = [{"id": key, "rack": rack} for key, rack in value.items()]
     if not isinstance(value, list):
         raise DumpError("there is no list of brokers in it", file=file, hint=FORMS)
     return [_broker(row, file) for row in value]

@@ -142,5 +142,5 @@ def _is_json(file: str) -> bool:
     except (ValueError, RecursionError, OSError):  # a dump, a folder, or a URI: opening it reports the error
         return False
     if isinstance(value, dict):
-        return isinstance(value.get("brokers"), list) or all(map(DIGITS.fullmatch, value))
+        return "brokers" in value or all(map(DIGITS.fullmatch, value))
     return isinstance(value, list)

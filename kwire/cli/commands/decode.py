@@ -44,7 +44,7 @@ EXAMPLES = """\
 Each line: frame number, time (UTC), -> to the broker or <- from the broker,
 api:version, #correlation id, size, latency, !errors, client id, topics. 302ms
 @61: a response 302 ms after its request, which is frame 61. Several captures
-are merged by time; their lines begin with the name of the file.
+or request logs are merged by time; lines begin with the name of the file.
 """
 
 

@@ -90,13 +90,13 @@ def run(options: argparse.Namespace) -> int:
 
 def _check_partitions(options: argparse.Namespace, situation: PlacementInput) -> None:
     """Raise an error if there is no partition, or none with replicas."""
+    named = options.current or options.source or ", ".join(options.files or ())
     if not situation.partitions:
-        what = "it has no partitions; " if situation.address or options.files else ""
+        what = f"{named} has no partitions; " if situation.address or options.files else ""
         raise UsageError(
             f"{what}say how many: --partitions and --rf, or --current FILE for an assignment that is there"
         )
     if not any(situation.partitions.values()):
-        named = options.current or options.source or ", ".join(options.files)
         raise DumpError("none of its partitions has replicas", file=named)
 
 

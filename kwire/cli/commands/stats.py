@@ -211,6 +211,10 @@ class DumpCounts:
             per=per,
             keeps_users=bool(options.removed_in),
         )
+        if "topic" in by:
+            from ..input.topic_names import look_ahead_in  # which other columns do not need
+
+            look_ahead_in(options, self.traffic.summary)
         self.non_kafka: NonKafkaStreams = NonKafkaStreams()
 
     def count(self, share: ConnectionShare, helpers: WorkerProcesses | None = None) -> None:

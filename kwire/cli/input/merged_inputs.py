@@ -1,6 +1,8 @@
-"""Several captures in order of time: their frames are merged, and only captures that overlap in time are open at once.
+"""Several captures or request logs in order of time: their frames are merged, and only those that overlap in time are
+open at once.
 
-Inputs without packets (raw frames, hex text, logs, standard input) are not merged: they stay where they are named.
+Inputs without times (raw frames, hex text) and those that can be read only once (standard input, pipes) are not merged:
+they stay where they are named.
 """
 
 from __future__ import annotations
@@ -10,12 +12,15 @@ import heapq
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
+from itertools import islice
 from math import inf
 from typing import Any, Generic, NamedTuple, TypeVar
 
 from ...capture.dump import Dump
 from ...capture.files import local_path
 from ...capture.open_capture import open_packets
+from ...capture.open_dump import open_dump
+from ...capture.open_text import REQUEST_LOG
 from ...errors import DumpError
 from ...protocol import Result
 from ...protocol.frames.captured_frame import SECOND, CapturedFrame
@@ -23,6 +28,7 @@ from .dumps import NamedInput, inputs_in
 from .files import has_several
 
 T = TypeVar("T")
+MOST_WITHOUT_TIME = 100  # frames at the start of a request log; after that it counts as one without times
 
 
 class BegunInput(NamedTuple):
@@ -86,13 +92,17 @@ def _in_order(group: list[BegunInput]) -> list[BegunInput]:
 
 
 def _first_time(named: NamedInput) -> int | None:
-    """Return the time of the first packet of a capture that can be read twice; None for other inputs."""
-    path = local_path(named.file) if named.is_file and named.file != "-" else None
-    if path is None or not path.is_file():
+    """Return the time of the first packet or frame of a file that can be read twice; None for other inputs."""
+    path = local_path(named.file)
+    if not named.is_file or named.file == "-" or (path is not None and not path.is_file()):
         return None
     with suppress(DumpError, OSError), open_packets(named.file) as packets:  # reading the input itself reports it
         packet = next(packets, None)
         return None if packet is None else packet.nanoseconds
+    with suppress(DumpError, OSError), open_dump(named.file) as dump:
+        if REQUEST_LOG in dump.kind:
+            times = (frame.source.time for frame in islice(dump.frames, MOST_WITHOUT_TIME))
+            return next((round(time * SECOND) for time in times if time is not None), None)
     return None
 
 

@@ -13,7 +13,7 @@ from ...codecs.message_codec import codec_in
 from ...errors import DumpError
 from ...protocol import FrameDecoder, Request, Response, Result
 from ...protocol.header_reader import Peek
-from ...protocol.message_summary import MessageSummary, names_topic_ids
+from ...protocol.message_summary import MessageSummary, carries_metadata_log, names_topic_ids
 from ...query.captured_query import CapturedQuery
 from ...query.frame_context import FrameContext
 from ...query.query import NOTHING, Query
@@ -106,7 +106,8 @@ def _learn_frames(dump: Dump, catalog: Catalog, learn: Callable[[Result], object
 
     def names_topics(peek: Peek) -> bool:
         spec = catalog.find(peek.api_key, "request" if peek.is_request else "response", peek.version)
-        return spec is not None and names_topic_ids(codec_in(catalog, spec.name, peek.version))
+        codec = None if spec is None else codec_in(catalog, spec.name, peek.version)
+        return codec is not None and (names_topic_ids(codec) or carries_metadata_log(codec))
 
     for frame in dump.frames:
         result = decoder.decode_wanted(frame, names_topics)

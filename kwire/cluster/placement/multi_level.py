@@ -14,7 +14,7 @@ from typing import Generic, TypeVar
 from ...errors.refused import InvalidRack, InvalidReplicationFactor
 from ..java.random import Rng
 from ..state import Broker
-from .rack_aware import Assignment, check_counts, check_distinct
+from .rack_aware import Assignment, check_counts, check_distinct, check_factor
 from .rack_spread import K
 from .rack_tree import RackNode, RackTree
 
@@ -162,7 +162,7 @@ def _check_increase(replicas: Sequence[int], replication_factor: int, brokers: i
     check_distinct(replicas)
     if replication_factor < len(replicas):
         raise InvalidReplicationFactor("not_an_increase", existing=len(replicas), replication_factor=replication_factor)
-    check_counts(1, replication_factor, brokers)
+    check_factor(replication_factor, brokers)
 
 
 class _Descent:

@@ -142,6 +142,11 @@ def check_counts(num_partitions: int, replication_factor: int, brokers: int) -> 
     """Raise an error if a count is not positive, or there are more replicas than brokers; checks in Kafka's order."""
     if num_partitions <= 0:
         raise InvalidPartitions("partitions_not_positive", num_partitions=num_partitions)
+    check_factor(replication_factor, brokers)
+
+
+def check_factor(replication_factor: int, brokers: int) -> None:
+    """Raise an error if a replication factor is not positive, or there are fewer brokers."""
     if replication_factor <= 0:
         raise InvalidReplicationFactor("replication_factor_not_positive", replication_factor=replication_factor)
     if replication_factor > brokers:

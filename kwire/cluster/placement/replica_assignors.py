@@ -1,4 +1,16 @@
-"""KIP-879: built-in replica assignors, and those that users name as MODULE:FUNCTION."""
+"""KIP-879: built-in replica assignors, and those that users name as MODULE:FUNCTION.
+
+They are three different algorithms, of which none is a special case of another:
+
+- AdminUtils (KIP-36) walks one list that alternates racks, and places followers one broker further away each time all
+  brokers have led.
+- StripedReplicaPlacer (KRaft) shuffles racks and brokers each time all brokers have led, and uses fenced brokers last.
+- A ring (KIP-879) advances by the replicas that pass its node, wherever the partition's leader is.
+
+Even with one level, whatever the start indexes and random numbers, they give no common answer for four or more brokers,
+two or more replicas, and more partitions than brokers. The planner (`cluster.plan`) is no assignor: it starts from
+existing replicas and looks for the fewest moves.
+"""
 
 from __future__ import annotations
 

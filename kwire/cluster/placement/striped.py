@@ -9,7 +9,7 @@ from ...errors.refused import InvalidReplicationFactor
 from ..java.hash_order import OPTIONAL_STRINGS, hash_order_of, utf16
 from ..java.random import Rng
 from ..state import Broker
-from .rack_aware import check_distinct
+from .rack_aware import check_distinct, check_factor
 
 
 def place_striped(brokers: Sequence[Broker], num_partitions: int, replication_factor: int, rng: Rng) -> list[list[int]]:
@@ -31,14 +31,9 @@ def place_striped(brokers: Sequence[Broker], num_partitions: int, replication_fa
     check_distinct(broker.node_id for broker in brokers)
     racks = _Racks(brokers, rng)
     unfenced = sum(not broker.fenced for broker in brokers)
-    if replication_factor <= 0:
-        raise InvalidReplicationFactor("replication_factor_not_positive", replication_factor=replication_factor)
-    if unfenced == 0:
+    if unfenced == 0 and replication_factor > 0:  # Kafka refuses a factor that is not positive first
         raise InvalidReplicationFactor("no_unfenced_broker")
-    if replication_factor > len(brokers):
-        raise InvalidReplicationFactor(
-            "replication_factor_larger_than_brokers", replication_factor=replication_factor, brokers=len(brokers)
-        )
+    check_factor(replication_factor, len(brokers))
     return list(racks.place(num_partitions, replication_factor, unfenced))
 
 

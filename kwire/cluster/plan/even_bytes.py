@@ -61,8 +61,20 @@ class EvenBytes:
 
     def even_out(self) -> None:
         """Move partitions until no move relieves a broker, and no two moves one that is too full."""
-        while self._pass() or self._relieve_fullest():
+        self._pass_until_even()
+        fillings = self._fillings()
+        while self._relieve_fullest():
+            self._pass_until_even()
+            before, fillings = fillings, self._fillings()
+            if fillings >= before:  # the passes took back what the two moves gave: it would go on forever
+                return
+
+    def _pass_until_even(self) -> None:
+        while self._pass():
             pass  # a broker that could not be relieved may be relieved after others
+
+    def _fillings(self) -> list[int]:
+        return sorted(map(self._filling, range(len(self.loads))), reverse=True)
 
     def _filling(self, broker: int) -> int:
         return self.loads[broker] * self._steps[broker]

@@ -9,8 +9,9 @@ from collections.abc import Collection, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Generic, TypeVar
 
-from ...errors.refused import InvalidReplicaAssignment, InvalidReplicationFactor
+from ...errors.refused import InvalidReplicaAssignment
 from ...runtime.earlier_pickles import restore_slots
+from ..placement.rack_aware import check_factor
 from ..placement.rack_tree import RackTree
 from .broker_masks import bits
 from .even_bytes import EvenBytes
@@ -346,12 +347,7 @@ def _round_weight(weight: int) -> int:
 def _check(key: object, replicas: Sequence[int], count: int, brokers: int) -> None:
     if len(set(replicas)) < len(replicas):
         raise InvalidReplicaAssignment("broker_twice_in_one_partition", partition=key, replicas=list(replicas))
-    if count <= 0:
-        raise InvalidReplicationFactor("replication_factor_not_positive", replication_factor=count)
-    if count > brokers:
-        raise InvalidReplicationFactor(
-            "replication_factor_larger_than_brokers", replication_factor=count, brokers=brokers
-        )
+    check_factor(count, brokers)
 
 
 def _in_order(before: Sequence[int], after: Sequence[int]) -> list[int]:

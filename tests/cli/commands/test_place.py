@@ -400,6 +400,27 @@ def test_placing_anew_as_kafkas_tool_generates(cluster: str, capsys: pytest.Capt
     assert len(found) > 30
 
 
+@pytest.mark.parametrize(
+    ("brokers", "message"),
+    [
+        ("5", "there is no list of brokers in it"),
+        ('{"1": 5}', "is not a broker"),
+        ('{"1": "/a"}', "say how many: --partitions and --rf"),
+    ],
+)
+def test_an_object_with_brokers_is_a_description_of_brokers(
+    brokers: str, message: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """It was read as a log of requests unless it had a list."""
+    file = tmp_path / "odd.json"
+    file.write_text(f'{{"brokers": {brokers}}}')
+    assert main(["place", str(file), "--repair"]) == 2
+    seen = capsys.readouterr().err
+    assert message in seen
+    assert "log of requests" not in seen
+    assert " it has " not in seen
+
+
 def test_brokers_that_no_source_lists(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Znodes of a cluster that is down have no brokers: those that hold replicas are taken."""
     file = tmp_path / "c.json"

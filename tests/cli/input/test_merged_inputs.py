@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 from collections.abc import Iterator
 from itertools import pairwise
@@ -15,6 +16,7 @@ from kwire.capture.open_capture import open_packets
 from kwire.cli.input.dumps import NamedInput
 from kwire.cli.input.merged_inputs import BegunInput, TimedBatches, group_inputs, merge_by_time
 from tests.capture.building import Conversation, capture
+from tests.capture.request_logs.test_request_log import LINE, LOG4J
 from tests.cli.input.test_non_kafka_streams import run_command
 from tests.conftest import ROOT
 
@@ -169,3 +171,41 @@ def test_a_timeline_of_both_is_that_of_the_whole(halves: tuple[str, str], capsys
     whole = events(str(PCAP))
     assert events(*reversed(halves)) == whole
     assert len(whole) > 30
+
+
+def test_request_logs_of_several_brokers_are_merged_by_time(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Rotated and compressed ones, too. They were read one after the other."""
+    moments = {"broker-1.log": (2, 5, 9), "broker-2.log": (1, 4, 6), "broker-3.log.gz": (3, 7, 8)}
+    for name, seconds in moments.items():
+        lines = [LOG4J.replace("10:00:00", f"10:00:{second:02}").replace("70000", str(second)) for second in seconds]
+        data = "\n".join(lines).encode() + b"\n"
+        (tmp_path / name).write_bytes(gzip.compress(data) if name.endswith(".gz") else data)
+    files = [str(tmp_path / name) for name in moments]
+    merged = frames_in(capsys, *files)
+    assert [frame["header"]["correlationId"] for frame in merged] == [id for id in range(1, 10) for _ in "qr"]
+    assert merged == in_time(*(frames_in(capsys, file) for file in files))
+    _, text, _ = run_command(capsys, "decode", *files)
+    assert [line.split()[0] for line in text.splitlines() if "Metadata" in line][:4:2] == [
+        "broker-2.log",
+        "broker-1.log",
+    ]
+
+
+def test_a_log_without_times_stays_where_it_is_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    timed, bare = tmp_path / "timed.log", tmp_path / "bare.log"
+    timed.write_text(LOG4J.replace("70000", "1") + "\n")
+    bare.write_text(LINE.replace("70000", "2") + "\n")
+    for files, ids in (((bare, timed), [2, 2, 1, 1]), ((timed, bare), [1, 1, 2, 2])):
+        merged = frames_in(capsys, *map(str, files))
+        assert [frame["header"]["correlationId"] for frame in merged] == ids
+
+
+def test_remote_captures_are_merged_by_time(halves: tuple[str, str], capsys: pytest.CaptureFixture[str]) -> None:
+    fsspec = pytest.importorskip("fsspec")
+    files = [f"memory://{Path(half).name}" for half in halves]
+    for file, half in zip(files, halves, strict=True):
+        with fsspec.open(file, "wb") as stream:
+            stream.write(Path(half).read_bytes())
+    one, other = (frames_in(capsys, file) for file in files)
+    assert frames_in(capsys, *files) == in_time(one, other)
+    assert [frame["source"]["file"] for frame in in_time(one, other)] != [files[0]] * len(one) + [files[1]] * len(other)

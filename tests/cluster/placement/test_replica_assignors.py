@@ -5,12 +5,14 @@ from __future__ import annotations
 import random
 from collections.abc import Sequence
 from dataclasses import replace
+from itertools import combinations
 from typing import Any
 
 import pytest
 
 from kwire.cluster import Broker
 from kwire.cluster.java.random import Random, Rng
+from kwire.cluster.placement.multi_level import Rings, assign_multi_level
 from kwire.cluster.placement.rack_aware import assign_replicas
 from kwire.cluster.placement.rack_spread import is_even
 from kwire.cluster.placement.rack_tree import RackTree
@@ -93,6 +95,39 @@ def test_those_with_names() -> None:
     assert found["rack-aware"] == assign_replicas(BROKERS, 4, 2, rng=Random(3))
     assert list(found["striped"].values()) == place_striped(BROKERS, 4, 2, Random(3))
     assert all(is_even(RackTree(BROKERS), replicas) for replicas in found["multi-level"].values())
+
+
+@pytest.mark.parametrize(("count", "factor"), [(4, 2), (4, 3), (5, 2), (5, 3)])
+def test_no_algorithm_is_a_case_of_another(count: int, factor: int) -> None:
+    """Whatever the start indexes, so the ports of Kafka's algorithms cannot be replaced by KIP-879's ring."""
+    brokers, partitions = [Broker(id, rack="/") for id in range(count)], 2 * count + 1
+    answers = {
+        "rack-aware": {
+            str(assign_replicas(brokers, partitions, factor, rng=Drawn(start, shift)))
+            for start in range(count)
+            for shift in range(count)
+        },
+        "striped": {str(assignor_for("striped")(brokers, partitions, factor, Random(seed))) for seed in range(200)},
+    } | {
+        str(rings): {
+            str(assign_multi_level(brokers, partitions, factor, starts={"/": start}, rings=rings))
+            for start in range(count)
+        }
+        for rings in (Rings.KEPT, Rings.TURNED)
+    }
+    for (_, some), (_, others) in combinations(answers.items(), 2):
+        assert not some & others
+
+
+class Drawn(random.Random):
+    """Draws given numbers."""
+
+    def __init__(self, *numbers: int) -> None:
+        super().__init__()
+        self._numbers = list(numbers)
+
+    def randrange(self, *_: Any) -> int:
+        return self._numbers.pop(0)
 
 
 def test_one_of_your_own() -> None:

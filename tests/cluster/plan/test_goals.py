@@ -135,3 +135,14 @@ def test_the_fullest_broker_is_within_two_percent_of_the_best(case: int) -> None
         held.update(dict.fromkeys(replicas, sizes[index]))
     mean = sum(held.values()) / sum(weights.get(broker, 1) for broker in tree.brokers)
     assert max(held[broker] / weights.get(broker, 1) for broker in tree.brokers) <= 1.02 * mean
+
+
+def test_balancing_bytes_by_weights_ends() -> None:
+    """Single moves took back what two moves at once had given, forever."""
+    racks = ["/DC0/R0", "/DC0/R0", "/DC1/R0", "/DC1/R0", "/DC1/R0"]
+    tree = RackTree([Broker(id, rack=rack) for id, rack in enumerate(racks)])
+    current = {0: [1], 1: [2, 3], 2: [1, 2, 3], 3: [4, 1, 2], 4: [3], 5: [4, 2]}
+    sizes = {0: 45, 1: 18, 2: 49, 3: 29, 4: 11, 5: 14}
+    goals = Goals(balance=True, by_bytes=True, weights={0: 1, 1: 3, 2: 2, 3: 2, 4: 3})
+    plan = plan_replicas(tree, current, goals, sizes=sizes)
+    assert all(is_even(tree, replicas) for replicas in plan.after.values())
