@@ -11,7 +11,7 @@ from ..errors.refused import InvalidConfig
 from ..values import ConfigType
 from .configs.config_store import ConfigStore
 from .configs.definitions import BROKER, Definition, definitions_of
-from .configs.effects import FIELDS, Effect, effect_of, refusal
+from .configs.effects import FIELDS, INTERNAL_MIN_ISR, Effect, effect_of, refusal
 from .configs.values import describe_valid
 from .node import Node
 from .settings import Settings
@@ -144,5 +144,7 @@ def own_defaults(settings: Settings | None = None) -> dict[str, str]:
     own = {name: _format(getattr(usual, FIELDS[name][0]), FIELDS[name][1]) for name in names}
     if not settings.realistic:
         own |= dict.fromkeys(_HEARTBEATS, own["group.consumer.heartbeat.interval.ms"]) | _AT_ONCE
+        # 2 in Kafka; here, brokers may be stopped in tests until one is left, unless all topics need more
+        own |= dict.fromkeys(INTERNAL_MIN_ISR.values(), str(settings.min_insync_replicas))
     definitions = definitions_of(BROKER, settings.release)
     return {name: value for name, value in own.items() if name not in definitions or definitions[name].default != value}

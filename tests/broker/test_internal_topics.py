@@ -7,13 +7,14 @@ from typing import Any
 import pytest
 
 from kwire.broker import Settings
-from kwire.broker.controller.topic_names import GROUPS
+from kwire.broker.controller.topic_names import GROUPS, SHARES, TRANSACTIONS
 from kwire.broker.groups.committed_offsets import Commit
 from kwire.broker.internal_topics import ProducerIdAndEpoch
+from kwire.broker.settings_configs import settings_from
 from kwire.broker.transactions.transaction import Transaction, TransactionState
 from kwire.values import ErrorCode
 from tests.broker.driving import Mate, World, formed
-from tests.broker.served import FailingDisk
+from tests.broker.served import FailingDisk, M
 
 PRODUCER = ProducerIdAndEpoch(5, 0)
 
@@ -126,7 +127,8 @@ def test_with_too_few_in_sync_nobody_joins_or_leaves(api: str, version: int, fie
     assert again.error_code or again.member_epoch == joined.member_epoch  # nor is it acknowledged later
     assert beat(-1).error_code == ErrorCode.COORDINATOR_NOT_AVAILABLE
     world.cluster.start(2)
-    assert not beat(joined.member_epoch).error_code
+    after = beat(joined.member_epoch)
+    assert (after.error_code, after.member_epoch) == (ErrorCode.NONE, joined.member_epoch)  # nothing of it was kept
     assert not beat(-1).error_code
 
 
@@ -150,3 +152,49 @@ def test_with_too_few_in_sync_no_transaction_begins_and_markers_wait() -> None:
     cluster.expand_isr(partition)
     cluster.transactions.retry()
     assert [*states, begun.state] == [TransactionState.PREPARE_COMMIT, TransactionState.COMPLETE_COMMIT]
+
+
+@pytest.mark.parametrize(
+    ("topic", "config"),
+    [(TRANSACTIONS, "transaction.state.log.min.isr"), (SHARES, "share.coordinator.state.topic.min.isr")],
+)
+def test_an_internal_topic_has_the_min_isr_of_its_own_config(topic: str, config: str) -> None:
+    """TransactionCoordinator.transactionTopicConfigs; "Overridden min.insync.replicas for the ... topic"."""
+    world = World(settings_from({config: "3", "offsets.topic.num.partitions": "1"}), count=3)
+    controller = world.cluster.controller
+    created = controller.create_internal(topic)
+    assert created.configs["min.insync.replicas"] == "3"
+    assert not created.lacks_in_sync(created.partitions[0])
+    world.cluster.stop(3)
+    assert created.lacks_in_sync(created.partitions[0])
+    assert not controller.create_internal(GROUPS).configs.get("min.insync.replicas")
+
+
+@pytest.mark.parametrize(("realistic", "value"), [(True, "2"), (False, "1")])
+def test_the_default_min_isr_of_transactions(realistic: bool, value: str) -> None:
+    controller = World(settings_from({}, realistic=realistic)).cluster.controller
+    assert controller.create_internal(TRANSACTIONS).configs["min.insync.replicas"] == value
+
+
+def test_with_too_few_in_sync_a_streams_group_keeps_nothing() -> None:
+    """GroupMetadataManager.streamsGroupHeartbeat, whose changes CoordinatorRuntime reverts."""
+    world = too_few()
+    row = M.StreamsGroupHeartbeatRequest
+    part = row.Subtopology(subtopology_id="0", source_topics=("t",))
+
+    def beat(epoch: int, **more: Any) -> Any:
+        tasks: dict[str, Any] = {} if epoch < 0 else {"active_tasks": (), "standby_tasks": (), "warmup_tasks": ()}
+        fields = {"group_id": "g", "member_id": "m", "member_epoch": epoch, **tasks, **more}
+        return world.ask("StreamsGroupHeartbeat", 1, **fields)
+
+    joined = beat(0, topology=row.Topology(subtopologies=(part,)), process_id="p", rebalance_timeout_ms=1000)
+    assert joined.error_code == ErrorCode.NONE, joined
+    world.cluster.stop(2)
+    assert beat(joined.member_epoch).error_code == ErrorCode.NONE  # nothing to write
+    assert beat(joined.member_epoch, process_id="q").error_code == ErrorCode.COORDINATOR_NOT_AVAILABLE
+    assert beat(-1).error_code == ErrorCode.COORDINATOR_NOT_AVAILABLE
+    world.cluster.start(2)
+    after = beat(joined.member_epoch)
+    assert (after.error_code, after.member_epoch) == (ErrorCode.NONE, joined.member_epoch)
+    changed = beat(joined.member_epoch, process_id="q")
+    assert (changed.error_code, changed.member_epoch) == (ErrorCode.NONE, joined.member_epoch + 1)

@@ -56,6 +56,12 @@ FIELDS: Mapping[str, tuple[str, int]] = {
     "socket.request.max.bytes": ("max_request_bytes", 1),
     "transaction.max.timeout.ms": ("max_transaction_timeout_ms", 1),
 }
+# The broker configs with `min.insync.replicas` of new internal topics, which brokers set when they create them (4.4.0:
+# both in CreateTopics requests of AutoTopicCreationManager); `__consumer_offsets` has the default of all topics.
+INTERNAL_MIN_ISR: Mapping[str, str] = {
+    "__transaction_state": "transaction.state.log.min.isr",
+    "__share_group_state": "share.coordinator.state.topic.min.isr",
+}
 # Honoured by others than `Settings`: the brokers' addresses, directories and racks; users; bounds of groups' configs.
 OTHER_HONOURED = frozenset(
     "advertised.listeners authorizer.class.name broker.id broker.rack listeners log.dir log.dirs log.retention.hours"
@@ -121,7 +127,7 @@ def effect_of(name: str, release: str | None = None) -> Effect:
     """
     topic = definitions_of(TOPIC, release)
     of_topics = (synonym for name in HONOURED_TOPIC_CONFIGS if name in topic for synonym in topic[name].synonyms)
-    if name in FIELDS or name in OTHER_HONOURED or name in of_topics:
+    if name in FIELDS or name in OTHER_HONOURED or name in INTERNAL_MIN_ISR.values() or name in of_topics:
         return Effect.HONOURED
     if name in (bound for bounds in BOUNDS.values() for bound in bounds) or name in GROUP_DEFAULTS:
         return Effect.HONOURED

@@ -18,6 +18,8 @@ from ...protocol.sasl.scram_credentials import ScramCredential, Users
 from ...values import ConfigResourceType
 from ..client_quota_manager import ClientQuotaManager, QuotaEntity
 from ..configs import ConfigStore
+from ..configs.config_store import ANY_NODE
+from ..configs.effects import INTERNAL_MIN_ISR
 from ..log.disk import Disk
 from ..log.replica_log import NO_LIMITS, ReplicaLog
 from ..node import LogDir, Node
@@ -204,6 +206,8 @@ class KRaftController:
         factor = min(INTERNAL_REPLICATION, max(1, len(brokers)))
         assignment = self.run(assignor_for("rack-aware-safe"), brokers, self.settings.internal_partitions, factor, rng)
         configs = {"cleanup.policy": "compact", "segment.bytes": str(INTERNAL_SEGMENT)}
+        if name in INTERNAL_MIN_ISR and (value := self.configs.value(INTERNAL_MIN_ISR[name], ANY_NODE)) is not None:
+            configs["min.insync.replicas"] = value
         return self._create(Topic(name, rng.randbytes(16), configs=configs, store=self.configs), assignment)
 
     def _create(self, topic: Topic, assignment: Mapping[int, Sequence[int]]) -> Topic:

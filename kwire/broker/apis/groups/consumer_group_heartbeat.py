@@ -9,7 +9,7 @@ from ...groups.classic_group import Group
 from ...groups.consumer_group import ASSIGNORS, Assigned, ConsumerGroup, ConsumerMember, pattern_problem, places_of
 from ...request_context import RequestContext
 from .classic_member_join import new_member_id
-from .group_checks import JOINS, LEAVES_FOR_A_WHILE, consumer_group_of, membership_problem, problem_with
+from .group_checks import JOINS, LEAVES_FOR_A_WHILE, consumer_group_of, is_settled, membership_problem, problem_with
 
 FIRST_WITH_OWN_IDS = 1  # ConsumerGroupHeartbeat: clients generate their member ids (KIP-1082)
 
@@ -152,10 +152,9 @@ def _is_settled(
     consumer: ConsumerGroup, member: ConsumerMember, message: messages.ConsumerGroupHeartbeatRequest
 ) -> bool:
     """Return whether a member is in the epoch of its group, and its heartbeat brings nothing new."""
-    names, pattern, assignor = message.subscribed_topic_names, message.subscribed_topic_regex, message.server_assignor
-    is_same = names is None or tuple(sorted(names)) == member.topics
-    is_same = is_same and pattern in (None, member.pattern) and assignor in (None, member.assignor)
-    return is_same and message.member_epoch == member.epoch == consumer.epoch and not member.revoking
+    is_same = message.subscribed_topic_regex in (None, member.pattern)
+    is_same = is_same and message.server_assignor in (None, member.assignor)
+    return is_same and is_settled(consumer, member, message)
 
 
 def _update(consumer: ConsumerGroup, member: ConsumerMember, message: messages.ConsumerGroupHeartbeatRequest) -> bool:

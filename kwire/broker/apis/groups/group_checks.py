@@ -10,9 +10,9 @@ from ....cluster.assignors.members import TopicPartition
 from ....values import ErrorCode
 from ...controller.topic_names import GROUPS
 from ...groups.classic_group import Group, Member
-from ...groups.consumer_group import ConsumerGroup
+from ...groups.consumer_group import ConsumerGroup, ConsumerMember
 from ...groups.group_types import CONSUMER
-from ...groups.modern_group import ModernMember
+from ...groups.modern_group import ModernGroup, ModernMember
 from ...groups.streams_group import StreamsGroup
 from ...internal_topics import coordinator_of
 from ...request_context import RequestContext
@@ -54,6 +54,22 @@ def membership_problem(request: RequestContext[Any]) -> int:
     """Return the error code if a heartbeat of a member that joins or leaves cannot be written; 0 if it can."""
     message = request.message
     return request.cluster.groups.write_problem(message.group_id) if message.member_epoch <= JOINS else ErrorCode.NONE
+
+
+def is_settled(
+    consumer: ModernGroup[Any, Any],
+    member: ConsumerMember,
+    message: messages.ConsumerGroupHeartbeatRequest | messages.ShareGroupHeartbeatRequest,
+) -> bool:
+    """Return whether a member is in the epoch of its group, and its heartbeat brings no other topics or rack.
+
+    Kafka reverts what a heartbeat has changed if its records cannot be written (SnapshotRegistry.revertToSnapshot in
+    CoordinatorRuntime); kwire changes nothing then. A heartbeat that needs no records is answered as always.
+    """
+    names = message.subscribed_topic_names
+    is_same = names is None or tuple(sorted(names)) == member.topics
+    is_same = is_same and (message.rack_id or member.rack) == member.rack
+    return is_same and message.member_epoch == member.epoch == consumer.epoch and not member.revoking
 
 
 def member_or_problem(group: Group, member_id: str, instance_id: str | None) -> Member | int:

@@ -11,7 +11,7 @@ from ...groups.group_types import SHARE, STREAMS
 from ...groups.share_group import ShareGroup
 from ...request_context import RequestContext
 from ..groups.consumer_group_heartbeat import group_by_topic
-from ..groups.group_checks import JOINS, LEAVES, membership_problem
+from ..groups.group_checks import JOINS, LEAVES, is_settled, membership_problem
 from .share_group_checks import share_problem
 
 
@@ -102,6 +102,11 @@ def _heartbeat(
 ) -> messages.ShareGroupHeartbeatResponse:
     message = request.message
     cluster = request.cluster
+    if code := cluster.groups.write_problem(message.group_id):
+        if not is_settled(share, member, message):
+            return messages.ShareGroupHeartbeatResponse(error_code=code)
+        cluster.groups.keep_consumer(group, member, request.now)
+        return _answer(request, member)
     before = member.size
     changed = member.member_id not in share.target
     if message.subscribed_topic_names is not None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import msgspec
 
 from .... import messages
@@ -13,7 +15,7 @@ from ...configs import check_configs
 from ...controller.kraft_controller import KRaftController
 from ...controller.topic_names import check_name
 from ...groups.classic_group import Group
-from ...groups.streams_group import StreamsGroup
+from ...groups.streams_group import StreamsGroup, StreamsMember
 from ...groups.streams_topology import (
     ConfiguredTopology,
     Topology,
@@ -26,7 +28,7 @@ from ...purgatory import Parked
 from ...request_context import READ_ONLY
 from ..groups.group_checks import membership_problem, problem_with
 from .streams_group_checks import JOINS, Heartbeat, Problem, find_problem, find_unknown_task, is_off, read_owned
-from .streams_group_members import add_member, find_member, leave_streams_group, update_member
+from .streams_group_members import add_member, find_member, leave_streams_group, tells_something_new, update_member
 from .streams_group_response import heartbeat_response
 
 
@@ -104,6 +106,9 @@ def _heartbeat(request: Heartbeat, group: Group, streams: StreamsGroup) -> messa
     metadata_hash, configured = _configure(request, streams)
     if problem := _find_topology_problem(request, streams, configured):
         return _make_error(*problem)
+    code = request.cluster.groups.write_problem(request.message.group_id)
+    if code and (known_member is None or not _is_settled(request, streams, known_member, metadata_hash)):
+        return _make_error(code)
     message = request.message
     tags = [text for tag in message.client_tags or () for text in (tag.key, tag.value)]
     texts = message.process_id or "", *tags
@@ -134,6 +139,20 @@ def _heartbeat(request: Heartbeat, group: Group, streams: StreamsGroup) -> messa
     return heartbeat_response(request, streams, member, problems, is_full=is_full, has_moved=has_moved)
 
 
+def _is_settled(request: Heartbeat, streams: StreamsGroup, member: StreamsMember, metadata_hash: int) -> bool:
+    """Return whether a heartbeat changes nothing that is stored, and can be answered while nothing can be written."""
+    configs = request.cluster.groups.configs_of(request.message.group_id)
+    is_same = metadata_hash == streams.metadata_hash and _assignment_configs(configs) == streams.configs
+    is_due = streams.may_assign(request.cluster.time_ms(), int(configs["streams.assignment.interval.ms"]))
+    is_same = is_same and not is_due and streams.is_reconciled(member)
+    return is_same and not tells_something_new(request, member)
+
+
+def _assignment_configs(configs: Mapping[str, str]) -> dict[str, str]:
+    """Return those configs of a group which its assignment depends on, as they are stored."""
+    return {"num.standby.replicas": configs["streams.num.standby.replicas"]}
+
+
 def _configure(request: Heartbeat, streams: StreamsGroup) -> tuple[int, ConfiguredTopology]:
     """Return the tasks of the group's topology, which the first member brings; and a number that changes with its
     topics."""
@@ -161,7 +180,7 @@ def _find_topology_problem(request: Heartbeat, streams: StreamsGroup, configured
 def _assign(request: Heartbeat, group: Group, streams: StreamsGroup, *, is_first: bool, bump: bool) -> None:
     """Begin a new epoch if something has changed, also in configs of the group; compute the target assignment."""
     configs = request.cluster.groups.configs_of(group.group_id)
-    own = {"num.standby.replicas": configs["streams.num.standby.replicas"]}  # as it is stored
+    own = _assignment_configs(configs)
     if bump or own != streams.configs:
         streams.configs = own
         streams.bump()

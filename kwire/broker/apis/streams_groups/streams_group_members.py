@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from copy import copy
+
 from .... import messages
 from ....values import ErrorCode
 from ...groups.classic_group import Group
@@ -60,6 +62,25 @@ def update_member(request: Heartbeat, streams: StreamsGroup, member: StreamsMemb
     size = member.size
     before = member.about
     details = member.details
+    _read_fields(request, member)
+    _store_offsets(member.offsets, message.task_offsets)
+    _store_offsets(member.end_offsets, message.task_end_offsets)
+    request.cluster.groups.held.take(member.size - size)
+    streams.target.setdefault(member.member_id, set())
+    is_static = member.instance_id is not None
+    return is_new or before != member.about or (details != member.details and not is_static)
+
+
+def tells_something_new(request: Heartbeat, member: StreamsMember) -> bool:
+    """Return whether a heartbeat would change what is stored of a member."""
+    updated = copy(member)
+    _read_fields(request, updated)
+    return updated.stored != member.stored
+
+
+def _read_fields(request: Heartbeat, member: StreamsMember) -> None:
+    """Store what a member says of itself, without the offsets of its tasks."""
+    message = request.message
     if message.rebalance_timeout_ms >= 0:
         member.rebalance_timeout = message.rebalance_timeout_ms / 1000
     if message.topology is not None:
@@ -73,12 +94,6 @@ def update_member(request: Heartbeat, streams: StreamsGroup, member: StreamsMemb
     member.process_id = member.process_id if message.process_id is None else message.process_id
     member.client_id = request.client_id
     member.client_host = request.client_host
-    _store_offsets(member.offsets, message.task_offsets)
-    _store_offsets(member.end_offsets, message.task_end_offsets)
-    request.cluster.groups.held.take(member.size - size)
-    streams.target.setdefault(member.member_id, set())
-    is_static = member.instance_id is not None
-    return is_new or before != member.about or (details != member.details and not is_static)
 
 
 def _store_offsets(
