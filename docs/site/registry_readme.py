@@ -17,6 +17,7 @@ from hatchling.metadata.plugin.interface import MetadataHookInterface
 GUIDE = {"Kafka protocol guide": "https://kafka.apache.org/protocol.html"}
 ADDRESS = "ADDRESS"  # what stands for the repository in the README's line for git clone
 _LINK = re.compile(r"\[([^\]\n]+)\]\((?!\w+:|#)([^)\s]+)\)")
+_PICTURE = re.compile(r"!\[([^\]\n]*)\]\((?!\w+:)([^)\s]+)\)\n?")
 _FENCED = re.compile(r"(^```.*?^```$)", re.MULTILINE | re.DOTALL)
 
 
@@ -47,9 +48,17 @@ def with_absolute_links(text: str, home: str, files: str) -> str:
     'See [limits](https://a.example/blob/v1/docs/limits.md#tls).'
     >>> with_absolute_links("See [limits](docs/limits.md#tls).", "", "")
     'See limits.'
+
+    A picture's link leads to the picture itself, not to the page about it; without an address there is no picture:
+
+    >>> with_absolute_links("![A report](docs/report.svg)", "https://a.example", "https://a.example/blob/v1")
+    '![A report](https://a.example/blob/v1/docs/report.svg?raw=true)'
+    >>> with_absolute_links("![A report](docs/report.svg)", "", "")
+    ''
     """
     parts = _FENCED.split(text)
     for index in range(0, len(parts), 2):
+        parts[index] = _PICTURE.sub(rf"![\1]({files}/\2?raw=true)" if files else "", parts[index])
         parts[index] = _LINK.sub(rf"[\1]({files}/\2)" if files else r"\1", parts[index])
     joined = "".join(parts)
     return joined.replace(f"git clone {ADDRESS}", f"git clone {home}") if home else joined

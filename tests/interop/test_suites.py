@@ -40,6 +40,7 @@ SKIPPED_OF_KAFKA_PYTHON = {
     "test_sasl_integration.py": "needs Kafka's own scripts",
     "[lz4]": "lz4 is not installed",
     "[snappy]": "python-snappy is not installed",
+    "[zstd]": "zstandard is not installed",
 }
 UNABLE = "test/integration/test_ssl_integration.py"  # needs Kafka's own scripts, and does not skip without them
 
@@ -93,7 +94,7 @@ def test_kafka_python(tmp_path: Path) -> None:
 
     def run(chosen: list[str]) -> dict[str, str]:
         environment = {"PYTHONPATH": str(place), "KAFKA_URI": f"kafka://{places[0]}", "KAFKA_VERSION": "4.1.0"}
-        outputs.append(_output([*command, *(chosen or ["test/integration"])], place, environment))
+        outputs.append(output_of([*command, *(chosen or ["test/integration"])], place, environment))
         return dict(re.findall(r"^(test/\S+) (PASSED|FAILED|ERROR|SKIPPED)\b", outputs[-1], re.MULTILINE))
 
     with served(tmp_path, *options) as places:
@@ -129,7 +130,7 @@ def test_franz_go(tmp_path: Path) -> None:
         choices = [f"run=^({'|'.join(chosen)})$"] if chosen else [f"run=^{FIRST}$", f"skip=^{FIRST}$"]
         for choice in choices:
             command = [str(tmp_path / "suite"), "-test.v", "-test.timeout=900s", f"-test.{choice}"]
-            outputs.append(_output(command, sources, seeds))
+            outputs.append(output_of(command, sources, seeds))
         found = re.findall(r"^--- (PASS|FAIL|SKIP): (\w+)", "".join(outputs[-len(choices) :]), re.MULTILINE)
         return {name: verdict for verdict, name in found}
 
@@ -141,7 +142,7 @@ def test_franz_go(tmp_path: Path) -> None:
     assert sum(verdict == "PASS" for verdict in found.values()) >= 145, outputs[1][-20_000:]
 
 
-def _output(command: list[str], folder: Path, environment: dict[str, str]) -> str:
+def output_of(command: list[str], folder: Path, environment: dict[str, str]) -> str:
     """Run a suite; returns what it prints."""
     done = subprocess.run(
         command,

@@ -62,7 +62,9 @@ def test_on_a_registry_all_links_of_the_readme_are_absolute() -> None:
     home = "https://forge.example/kwire"
     metadata = registry_metadata(home)
     files = f"{home}/blob/v{kwire.__version__}/"
-    own = [link.removeprefix(files) for link in links_in(metadata["readme"]["text"]) if link.startswith(files)]
+    links = [link for link in links_in(metadata["readme"]["text"]) if link.startswith(files)]
+    assert [link for link in links if (".svg" in link) != link.endswith("?raw=true")] == []  # the picture, not a page
+    own = [link.removeprefix(files).removesuffix("?raw=true") for link in links]
     assert own == [link for link in links_in((ROOT / "README.md").read_text("utf-8")) if "://" not in link]
     assert len(own) > 30
     assert f"git clone {home} kwire" in metadata["readme"]["text"]

@@ -236,6 +236,7 @@ class ByteList(LinePane):
             is_here = self.has_focus and at == self.offset_at
             parts.append((f"{byte:02x}", style + RichStyle(color="yellow") if is_here else style))
             parts.append(("  " if at % 8 == 7 else " ", PLAIN))
-        parts.append(("   " * (self.row - len(data)), PLAIN))
+        absent = range(start + len(data), start + self.row)
+        parts.append(("".join("    " if at % 8 == 7 else "   " for at in absent), PLAIN))
         parts.append(("".join(chr(byte) if 0x20 <= byte < 0x7F else "." for byte in data), DIM))
         return parts

@@ -9,7 +9,7 @@ from ...schema.catalog import Catalog
 from ...schema.version_ranges import Versions
 from ..frame_encoder import encode_request
 from ..frames.frame import Frame, Source
-from ..frames.frame_size import LEAST
+from ..frames.frame_size import LEAST, LIMIT
 from ..headers.api_versions_downgrade import API_VERSIONS
 from ..results import Response, Result, Undecodable
 from .connection_side import ConnectionSide, token_frame
@@ -29,6 +29,7 @@ class ClientConnection(ConnectionSide):
         client_id: the client id in the headers of requests; None for null.
         catalog: the specs to use; by default those of Kafka's releases.
         salvage: accept in responses what Kafka tolerates, and list it in their `faults`; otherwise it raises.
+        limit: the largest accepted size of a response, in bytes; what claims more is a BadFrame.
 
     Attributes:
         versions: the versions that the broker supports, by api key; None until it has answered ApiVersionsRequest.
@@ -44,8 +45,15 @@ class ClientConnection(ConnectionSide):
     (1, 3, 0)
     """
 
-    def __init__(self, client_id: str | None = None, *, catalog: Catalog | None = None, salvage: bool = True) -> None:
-        super().__init__(catalog, salvage, "response")
+    def __init__(
+        self,
+        client_id: str | None = None,
+        *,
+        catalog: Catalog | None = None,
+        salvage: bool = True,
+        limit: int = LIMIT,
+    ) -> None:
+        super().__init__(catalog, salvage, "response", limit)
         self.client_id: str | None = client_id
         self.versions: dict[int, Versions] | None = None
         self._api_versions: Versions | None = None  # of ApiVersions itself, once the broker has refused one (KIP-511)

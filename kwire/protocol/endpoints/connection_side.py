@@ -11,6 +11,7 @@ from ...schema.catalog import Catalog, catalog_for
 from ..frame_decoder import FrameDecoder
 from ..frames.frame import Frame, Source
 from ..frames.frame_reader import FrameReader
+from ..frames.frame_size import LIMIT
 from ..results import Result, Token
 
 if TYPE_CHECKING:
@@ -26,12 +27,13 @@ class ConnectionSide:
         catalog: the specs to use; None for those of Kafka's releases.
         salvage: accept what Kafka tolerates, and list it in the results' `faults`.
         received: the direction of the frames from the other side, `request` or `response`.
+        limit: the largest accepted size of a frame, in bytes.
     """
 
-    def __init__(self, catalog: Catalog | None, salvage: bool, received: str) -> None:
+    def __init__(self, catalog: Catalog | None, salvage: bool, received: str, limit: int = LIMIT) -> None:
         self.catalog: Catalog = catalog or catalog_for()
         self._decoder = FrameDecoder(self.catalog, salvage=salvage)
-        self._reader = FrameReader()
+        self._reader = FrameReader(limit=limit)
         self._received = received
         self._error: DecodeError | None = None  # for the next call, after the results before it
 

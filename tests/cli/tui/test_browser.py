@@ -104,6 +104,15 @@ def test_all_frames_are_listed_and_panes_follow() -> None:
     browse(steps)
 
 
+def test_characters_of_a_short_row_stand_below_those_of_a_whole_one() -> None:
+    async def steps(screen: Screen) -> None:
+        screen.bytes.show(b"12345678abc")
+        whole, short = ("".join(text for text, _ in screen.bytes.text(line)) for line in (0, 1))
+        assert whole.index("12345678") == short.index("abc")
+
+    browse(steps)
+
+
 def test_a_byte_shows_its_field_and_a_field_its_bytes() -> None:
     async def steps(screen: Screen) -> None:
         await screen.press("tab", "down", "down")

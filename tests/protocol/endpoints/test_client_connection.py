@@ -167,3 +167,10 @@ def test_every_request_and_response_passes_both_sides() -> None:
             assert (response.correlation_id, client.in_flight) == (request.correlation_id, 0)
             count += 1
     assert count > 300
+
+
+def test_a_client_sets_the_largest_size_of_a_response() -> None:
+    client = kwire.ClientConnection("me", limit=100)
+    client.send(kwire.messages.HeartbeatRequest(group_id="g"), 4)
+    with pytest.raises(kwire.DecodeError, match="101"):
+        client.receive((101).to_bytes(4) + bytes(4))
