@@ -76,7 +76,10 @@ class MessageSummary:
         """Store the names in the metadata log: between KRaft's brokers and controllers, nothing else has them."""
         if not carries_metadata_log(codec):
             return
-        from .record_fields import find_record_sets  # few commands need it
+        topics = self.pairs(codec, message)
+        if not any(topic_id == METADATA_TOPIC_ID or name == METADATA_TOPIC for topic_id, name in topics):
+            return
+        from .record_fields import find_record_sets  # few captures need it
 
         for partition, records in find_record_sets(codec, message):
             if records and (partition.topic == METADATA_TOPIC or partition.topic_id == METADATA_TOPIC_ID):

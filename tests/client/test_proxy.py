@@ -178,7 +178,8 @@ def test_frames_that_have_begun_are_bounded_over_all_connections() -> None:
     finally:
         tracemalloc.stop()
     assert found == ()
-    assert 2 * len(part) <= max(most) <= memory.limit + PORTION
+    # Each connection may go beyond the limit by a portion, before it is closed or because it holds little.
+    assert 2 * len(part) <= max(most) <= memory.limit + 8 * PORTION
     assert len(notes) == 8 - memory.limit // len(part)
     assert {note.split(": ")[1] for note in notes} == {"the limit for incomplete frames is reached; closed"}
 

@@ -173,7 +173,7 @@ def test_frames_of_a_batch_are_counted_without_what_has_a_fault() -> None:
         CapturedFrame(WHOLE_FILE, False, 0, None, b"x"),
         CapturedFrame(WHOLE_FILE, False, 0, None, b"", Gap(count=3)),
     )
-    batch: Any = Batch([frame, lost, "the end of a connection", frame])
+    batch: Any = Batch([frame, lost, 0, frame])  # a number is the end of a connection
     assert count_frames(batch) == 2
 
 
