@@ -35,7 +35,7 @@ _PARTS = lazy_pattern(
     rb"|\x00[^\x00-\x1f]+\x00[^\x00-\x1f]+\Z"
 )
 _SECRETS = ENVELOPED | SECRET_FIELDS.keys()
-REPLACEMENT = "\N{REPLACEMENT CHARACTER}"  # stands for bytes that are not UTF-8, and is printable
+REPLACEMENT = "\ufffd"  # U+FFFD stands for bytes that are not UTF-8, and is printable
 FEW = 4  # bytes; values of this size or less are not secrets
 NEWER = 16  # versions above the newest known one that a request may have
 _LONGEST = 1 << 16  # bytes of a message that are searched; bytes of a secret whose end is missing
