@@ -74,10 +74,7 @@ class MessageSummary:
 
     def _learn_records(self, codec: Codec, message: Any) -> None:
         """Store the names in the metadata log: between KRaft's brokers and controllers, nothing else has them."""
-        if not carries_metadata_log(codec):
-            return
-        topics = self.pairs(codec, message)
-        if not any(topic_id == METADATA_TOPIC_ID or name == METADATA_TOPIC for topic_id, name in topics):
+        if not carries_metadata_log(codec) or not is_of_metadata_log(message):
             return
         from .record_fields import find_record_sets  # few captures need it
 
@@ -202,6 +199,19 @@ def carries_metadata_log(codec: Codec) -> bool:
     (True, False)
     """
     return codec.name in _CARRIERS
+
+
+def is_of_metadata_log(message: Any) -> bool:
+    """Whether a response to Fetch or FetchSnapshot concerns the metadata log."""
+    topics = getattr(message, "responses", None) or getattr(message, "topics", None) or ()
+    return any(
+        _name(topic) == METADATA_TOPIC or getattr(topic, "topic_id", None) == METADATA_TOPIC_ID for topic in topics
+    )
+
+
+def _name(topic: Any) -> str | None:
+    name: str | None = getattr(topic, "topic", None) or getattr(topic, "name", None)
+    return name
 
 
 @lru_cache(maxsize=1024)

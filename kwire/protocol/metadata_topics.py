@@ -7,12 +7,11 @@ from typing import Any
 
 from ..codecs.message_codec import codec_in
 from ..codecs.records import Record, RecordBatch, parse_records
-from ..codecs.wire import UNSIGNED_VARINT, Reader
+from ..codecs.wire import Reader
 from ..errors import KwireError
 from ..schema.catalog import catalog_for
 from ..schema.sensitive_fields import Hidden
-
-_FRAME_VERSION = 1  # version 0 was used in 2.8; its records had other layouts
+from .nested.metadata_log_records import FRAME_VERSION, read_frame_head
 
 
 def topics_of_metadata_log(records: Any) -> Iterator[tuple[bytes, str]]:
@@ -43,9 +42,9 @@ def _topics_of(batch: RecordBatch) -> Iterator[tuple[bytes, str]]:
             continue
         reader = Reader(bytes(record.value))
         try:
-            numbers = [reader.child(name, UNSIGNED_VARINT) for name in ("frame_version", "type", "version")]
-            if numbers[:2] == [_FRAME_VERSION, topic_record]:
-                topic = codec_in(catalog, "TopicRecord", numbers[2]).read(reader)
+            frame_version, number, version = read_frame_head(reader)
+            if (frame_version, number) == (FRAME_VERSION, topic_record):
+                topic = codec_in(catalog, "TopicRecord", version).read(reader)
                 yield topic.topic_id, topic.name
         except KwireError:
             continue

@@ -19,8 +19,8 @@ from ..codecs.native import ENGINE, Selection
 from ..codecs.wire import content_of
 from ..protocol.frame_kinds import FrameKind, decode_clean
 from ..protocol.headers.api_versions_downgrade import API_VERSIONS
-from ..protocol.message_summary import has_errors, has_topics, make_body_facts, names_topic_ids
-from ..redact.metadata_log_secrets import MESSAGES, METADATA_LOG
+from ..protocol.message_summary import carries_metadata_log, has_errors, has_topics, make_body_facts, names_topic_ids
+from ..redact.metadata_log_secrets import METADATA_LOG
 from ..redact.secret_messages import may_carry
 from ..values import kind
 from .expression import Constant, ManyValues, OneValue, Values
@@ -170,7 +170,7 @@ class CapturedQuery(Selection):
 
     def _learn_topics(self, kind: FrameKind) -> None:
         """Let the engine learn the names of topic ids, from frames that are not selected, too."""
-        if names_topic_ids(kind.codec) or kind.codec.name in MESSAGES:
+        if names_topic_ids(kind.codec) or carries_metadata_log(kind.codec):
             kind.learns = make_body_facts(kind.codec, METADATA_LOG)  # what carries the metadata log is decoded
             if kind.learns is None:
                 kind.test = _leave
@@ -302,7 +302,7 @@ class BodyReader:
         self.paths: list[FieldPath] = list(dict.fromkeys(paths))
         self.is_used: bool = False
         self._is_secret = sealed and may_carry(codec)
-        self._guard = make_body_facts(codec, METADATA_LOG) if sealed and codec.name in MESSAGES else None
+        self._guard = make_body_facts(codec, METADATA_LOG) if sealed and carries_metadata_log(codec) else None
         self._item: Item | None = None
         self._values: list[Any] = []
         self._columns: list[list[tuple[int, bool, Plain | None]]] = []  # per path: index, whether it is spread, writer
@@ -398,7 +398,7 @@ class _TopicReader:
     """Reads topics and error codes of bodies without decoding most of them."""
 
     def __init__(self, codec: Codec, captured: CapturedQuery) -> None:
-        guarded = METADATA_LOG if captured.sealed and codec.name in MESSAGES else frozenset()
+        guarded = METADATA_LOG if captured.sealed and carries_metadata_log(codec) else frozenset()
         self.codec: Codec = codec
         self._is_secret = captured.sealed and may_carry(codec)
         self._facts = make_body_facts(codec, guarded)

@@ -2,33 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from ..codecs.message_codec import codec_in
 from ..codecs.records import RecordBatch, parse_records
-from ..codecs.wire import UNSIGNED_VARINT, Reader
+from ..codecs.wire import Reader
 from ..errors import KwireError
 from ..protocol.message_summary import METADATA_TOPIC, METADATA_TOPIC_ID
+from ..protocol.nested.metadata_log_records import read_frame_head
 from ..schema.catalog import catalog_for
 from .sensitive_configs import is_sensitive
 
 METADATA_LOG: frozenset[str | bytes] = frozenset((METADATA_TOPIC, METADATA_TOPIC_ID))
-MESSAGES = frozenset(("FetchResponse", "FetchSnapshotResponse"))
 RECORDS = frozenset(("records", "unaligned_records"))
 _CREDENTIALS, _CONFIG_RECORD = "UserScramCredentialRecord", "ConfigRecord"
-
-
-def is_of_metadata_log(message: Any) -> bool:
-    """Whether a response to Fetch or FetchSnapshot concerns the metadata log."""
-    topics = getattr(message, "responses", None) or getattr(message, "topics", None) or ()
-    return any(
-        _name(topic) == METADATA_TOPIC or getattr(topic, "topic_id", None) == METADATA_TOPIC_ID for topic in topics
-    )
-
-
-def _name(topic: Any) -> str | None:
-    name: str | None = getattr(topic, "topic", None) or getattr(topic, "name", None)
-    return name
 
 
 def holds_secrets(records: bytes) -> bool:
@@ -60,7 +45,7 @@ def is_secret_record(value: bytes) -> bool:
     spec = catalog_for().spec
     reader = Reader(bytes(value))
     try:
-        _, kind, version = (reader.child(name, UNSIGNED_VARINT) for name in ("frame_version", "type", "version"))
+        _, kind, version = read_frame_head(reader)
         if kind != spec(_CONFIG_RECORD).api_key:
             return bool(kind == spec(_CREDENTIALS).api_key)
         return is_sensitive(str(codec_in(catalog_for(), _CONFIG_RECORD, version).read(reader).name))

@@ -8,10 +8,10 @@ from typing import Any
 from ..codecs.field_search import FieldLocation, leaf_steps, plan_fields
 from ..codecs.message_codec import Codec, codec_in
 from ..protocol.headers.header_versions import header_version_for
+from ..protocol.message_summary import carries_metadata_log, is_of_metadata_log
 from ..schema.catalog import catalog_for
 from ..schema.sensitive_fields import ENVELOPED, SECRET_FIELDS
 from ..schema.spec_layers import WIRE_TYPES
-from .metadata_log_secrets import MESSAGES, is_of_metadata_log
 
 ALWAYS_SECRET = ENVELOPED | SECRET_FIELDS.keys()
 _CONFIG = frozenset(("name", "value"))
@@ -24,7 +24,7 @@ def may_hold_secrets(codec: Codec, message: Any) -> bool:
         codec: the codec of the message.
         message: the message, or an object with its attributes.
     """
-    return may_carry(codec) or (codec.name in MESSAGES and is_of_metadata_log(message))
+    return may_carry(codec) or (carries_metadata_log(codec) and is_of_metadata_log(message))
 
 
 @cache

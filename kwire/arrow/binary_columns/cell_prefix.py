@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from functools import lru_cache
 
-from ...codecs.wire import INT16, UNSIGNED_VARINT, Reader
+from ...codecs.wire import INT16, Reader
 from ...errors import BadFrame, Truncated, UnknownVersion
 from ...protocol import LEAST
 from ...protocol.frames.size_faults import bytes_after_frame
 from ...protocol.headers.apis import Api
 from ...protocol.nested.coordinator_records import OFFSET_COMMIT, key_version
-from ...protocol.nested.metadata_log_records import FRAME_VERSION
+from ...protocol.nested.metadata_log_records import FRAME_VERSION, read_frame_head
 from ...protocol.nested.topic_record_types import RecordType, log_of, record_types
 from ...schema.catalog import Catalog
 from ...schema.message_spec import MessageSpec
@@ -61,9 +61,8 @@ class CellPrefix:
     def _parse_record(self, data: bytes) -> CellContent | None:
         """Parse the prefix of a record of the metadata log: three varints."""
         reader = Reader(data)
-        frame, number = reader.child("frame_version", UNSIGNED_VARINT), reader.child("type", UNSIGNED_VARINT)
-        version = reader.child("version", UNSIGNED_VARINT)
-        if frame != FRAME_VERSION or self._record_type(number).value != self.spec.name:
+        frame_version, number, version = read_frame_head(reader)
+        if frame_version != FRAME_VERSION or self._record_type(number).value != self.spec.name:
             return None
         return self._api(version), data[reader.pos :]
 

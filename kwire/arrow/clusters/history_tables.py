@@ -27,10 +27,9 @@ from ...codecs.records import RecordBatch, parse_records
 from ...errors import DecodeError
 from ...protocol import Frame, Request, Response, Result
 from ...protocol.frames.stream_faults import NotKafka
-from ...protocol.message_summary import METADATA_TOPIC, METADATA_TOPIC_ID
+from ...protocol.message_summary import METADATA_TOPIC, METADATA_TOPIC_ID, is_of_metadata_log
 from ...protocol.nested import decode_enveloped_request, decode_enveloped_response
 from ...protocol.nested.topic_record_types import METADATA
-from ...redact.metadata_log_secrets import is_of_metadata_log
 from ...schema.catalog import Catalog, catalog_for
 from ...zookeeper import Znode, ZooKeeperConnection, ZooKeeperSessions, znodes_in
 from ..rows.row_schema import CORRUPT, ERROR_NAME

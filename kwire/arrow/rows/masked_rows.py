@@ -15,9 +15,8 @@ from ...codecs.native import FrameRows
 from ...protocol import Frame, FrameDecoder, Result, Source, Token, Undecodable
 from ...protocol.frames.stream_faults import BrokenDump
 from ...protocol.headers.apis import Api
-from ...protocol.message_summary import METADATA_TOPIC, METADATA_TOPIC_ID
+from ...protocol.message_summary import METADATA_TOPIC, METADATA_TOPIC_ID, carries_metadata_log
 from ...redact.masking import HIDDEN_DETAILS, mask
-from ...redact.metadata_log_secrets import MESSAGES
 from ...redact.secret_bytes import is_short
 from ...redact.secret_messages import may_carry
 from ...schema.catalog import Catalog
@@ -105,7 +104,7 @@ def may_hold_secrets(codec: Codec, data: bytes) -> bool:
     """
     if may_carry(codec):
         return True
-    return codec.name in MESSAGES and (_TOPIC in data or METADATA_TOPIC_ID in data)
+    return carries_metadata_log(codec) and (_TOPIC in data or METADATA_TOPIC_ID in data)
 
 
 def mask_and_fill(result: Result) -> Result:

@@ -12,8 +12,8 @@ from typing import Any, NamedTuple
 
 from ...codecs.records import Record, RecordBatch, parse_records
 from ...errors import KwireError
+from ...protocol.message_summary import is_of_metadata_log
 from ...protocol.nested import ControlRecord, FramedRecord, decode_control_record, decode_metadata_frame
-from ...redact.metadata_log_secrets import is_of_metadata_log
 from ..state import ClusterState
 from .metadata_records import RECORDS
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from ...codecs.message_codec import Codec
 from ...protocol import Request, Response, Result
-from ...redact.metadata_log_secrets import is_of_metadata_log
+from ...protocol.message_summary import is_of_metadata_log
 from .draft_names import RELEASED, Body, body_of
 
 CONTROLLER = "LeaderAndIsrRequest", "UpdateMetadataRequest", "StopReplicaRequest"

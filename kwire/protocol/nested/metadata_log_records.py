@@ -30,6 +30,14 @@ class FramedRecord(msgspec.Struct, frozen=True):
     frame_version: int = FRAME_VERSION
 
 
+def read_frame_head(reader: Reader) -> tuple[int, int, int]:
+    """Read what precedes the message of a record: frame version, type and version. Raises DecodeError."""
+    frame_version = reader.child("frame_version", UNSIGNED_VARINT)
+    number = reader.child("type", UNSIGNED_VARINT)
+    version = reader.child("version", UNSIGNED_VARINT)
+    return frame_version, number, version
+
+
 def decode_metadata_frame(data: bytes) -> FramedRecord:
     """Decode the value of a record of `__cluster_metadata`.
 
@@ -84,9 +92,7 @@ def encode_frame(record: FramedRecord) -> bytes:
 
 def _decode_framed(log: str, data: bytes) -> FramedRecord:
     reader = Reader(bytes(data))
-    frame_version = reader.child("frame_version", UNSIGNED_VARINT)
-    number = reader.child("type", UNSIGNED_VARINT)
-    version = reader.child("version", UNSIGNED_VARINT)
+    frame_version, number, version = read_frame_head(reader)
     names = record_types(catalog_for()).get((log, number), RecordType())
     name = names.value if frame_version == FRAME_VERSION else None
     return FramedRecord(log, number, read_embedded(reader, name, version), frame_version)

@@ -12,10 +12,10 @@ from ...protocol.frame_kinds import FrameKind, FrameKinds, decode_clean
 from ...protocol.frames.captured_frame import SECOND, CapturedFrame, Endpoints, make_frame
 from ...protocol.headers.apis import Call
 from ...protocol.headers.header import Header
-from ...protocol.message_summary import MessageSummary, has_topic_ids, make_body_facts
+from ...protocol.message_summary import MessageSummary, carries_metadata_log, has_topic_ids, make_body_facts
 from ...query.captured_query import CapturedQuery
 from ...redact.masking import mask_message
-from ...redact.metadata_log_secrets import MESSAGES, METADATA_LOG
+from ...redact.metadata_log_secrets import METADATA_LOG
 from ...redact.secret_messages import may_carry, may_hold_secrets
 from ..escaping import compact_json, escape
 from ..json_objects.topic_names_json import names_text
@@ -76,7 +76,7 @@ class JsonLines(CaptureWriterBase):
         carries = self.sealed and may_carry(codec)
         if (carries or (self.sealed and not is_request)) and not str(call.client_id).isprintable():
             return None  # it may contain bytes of a secret
-        return _JsonKind(call, is_request, codec, tagged, carries or (self.sealed and codec.name in MESSAGES))
+        return _JsonKind(call, is_request, codec, tagged, carries or (self.sealed and carries_metadata_log(codec)))
 
     def body_text(self, kind: _JsonKind, body: bytes) -> str | None:
         """Return a body as JSON text with its secrets masked, and the member after it with the names of topic ids; None
