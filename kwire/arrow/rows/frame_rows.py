@@ -202,8 +202,7 @@ class Pairing:
                 continue
             api = header.call.api  # type: ignore[union-attr]
             if api.asks if header.is_request else api.answers:
-                header_fields = header.correlation_id, header.client_id
-                sink(Row(offset, data, None, None, header.is_request, api, *header_fields))
+                sink(Row(offset, data, None, None, header.is_request, api, header.correlation_id, header.client_id))
 
     def add_batch(self, batch: Iterable[CapturedFrame | int]) -> None:
         """Process the frames of a capture."""
@@ -297,8 +296,8 @@ class Pairing:
             is_request = header.is_request if row.is_request is None else row.is_request
             if call.api.asks if is_request else call.api.answers:
                 fault = None if cut is None else _fault_on(connection, cut)
-                named = row._replace(is_request=is_request, api=call.api, fault=fault)
-                self.sink(named._replace(correlation_id=header.correlation_id, client_id=call.client_id))
+                row = row._replace(is_request=is_request, api=call.api, fault=fault)
+                self.sink(row._replace(correlation_id=header.correlation_id, client_id=call.client_id))
 
     def _neither(self, connection: Connection, row: Row, header: Header, fault: DecodeError | None) -> None:
         """Add the row of a frame that is neither request nor response; `fault` is set if it is truncated."""
