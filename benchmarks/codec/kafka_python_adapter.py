@@ -10,21 +10,22 @@ and both give back the same bytes before anything is timed.
 from __future__ import annotations
 
 import argparse
-import statistics
 import time
 from collections.abc import Callable
 from functools import partial
 from importlib import import_module
 from typing import Any
 
+from benchmarks.lib.rounds import ratios, spread
 from tests.interop.kafka_python_adapter import messages
 
-MODULES = {
-    "MetadataResponse": "metadata",
-    "FetchResponse": "consumer",
-    "ProduceRequest": "producer",
-    "HeartbeatRequest": "consumer",
-    "OffsetCommitRequest": "consumer",
+# The messages, with kafka-python's module and the version of each.
+MESSAGES = {
+    "MetadataResponse": ("metadata", 12),
+    "FetchResponse": ("consumer", 11),
+    "ProduceRequest": ("producer", 9),
+    "HeartbeatRequest": ("consumer", 4),
+    "OffsetCommitRequest": ("consumer", 8),
 }
 
 
@@ -76,14 +77,8 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--rounds", type=int, default=15, help="default: 15")
     rounds = parser.parse_args().rounds
-    for name, version in {
-        "MetadataResponse": 12,
-        "FetchResponse": 11,
-        "ProduceRequest": 9,
-        "HeartbeatRequest": 4,
-        "OffsetCommitRequest": 8,
-    }.items():
-        classes = [getattr(import_module(f"kafka.protocol.{MODULES[name]}"), name), getattr(messages, name)]
+    for name, (module, version) in MESSAGES.items():
+        classes = [getattr(import_module(f"kafka.protocol.{module}"), name), getattr(messages, name)]
         made = [example(cls, version) for cls in classes]
         data = made[0].encode()
         if made[1].encode() != data or classes[1].decode(data, version=version).encode() != data:
@@ -94,10 +89,8 @@ def main() -> None:
         }
         for operation, (theirs, over_kwire) in calls.items():
             repeats = max(1, int(0.01 / max(seconds(theirs, 3) / 3, 1e-6)))
-            pairs = [(seconds(theirs, repeats), seconds(over_kwire, repeats)) for _ in range(rounds)]
-            ratios = [first / second for first, second in pairs]
-            median = statistics.median(ratios)
-            print(f"{name} v{version} {operation}: {median:.2f} ({min(ratios):.2f} to {max(ratios):.2f})")
+            times = [(seconds(theirs, repeats), seconds(over_kwire, repeats)) for _ in range(rounds)]
+            print(f"{name} v{version} {operation}: {spread(ratios(*zip(*times, strict=True)))}")
 
 
 if __name__ == "__main__":
