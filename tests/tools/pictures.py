@@ -15,6 +15,7 @@ import tempfile
 from collections.abc import Iterable
 from html import escape, unescape
 from pathlib import Path
+from typing import Any
 
 from kwire.capture.open_dump import open_dump
 from kwire.cli.commands.browse import loading
@@ -98,16 +99,17 @@ def browse() -> str:
     return picture(asyncio.run(screen()))
 
 
-def _span(segment: object) -> Span:
+def _span(segment: Any) -> Span:
     """Return a segment of textual as a span."""
-    text, style = segment.text, segment.style  # type: ignore[attr-defined]
+    text, style = segment.text, segment.style
     names = [
         colour.get_truecolor().hex if colour and not colour.is_default else ""
         for colour in (getattr(style, "color", None), getattr(style, "bgcolor", None))
     ]
     front, back = reversed(names) if style and style.reverse else names
-    is_marked = style is not None and style.bold and style.underline  # the bytes of the field
-    return text, PAPER if is_marked else front, COLOURS["33"] if is_marked else back
+    if style is not None and style.bold and style.underline:  # the bytes of the field
+        front, back = PAPER, COLOURS["33"]
+    return text, front, back
 
 
 def report() -> str:
