@@ -10,22 +10,13 @@ from __future__ import annotations
 import os
 import re
 import shutil
-import sys
 from pathlib import Path
 
 import pytest
 
 from tests.conftest import ROOT
-from tests.interop.clients import served
 from tests.interop.kafka_python_adapter.modules import INIT
-from tests.interop.test_suites import (
-    PROPERTIES,
-    SKIPPED_OF_KAFKA_PYTHON,
-    UNABLE,
-    output_of,
-    unpacked,
-    verdicts,
-)
+from tests.interop.test_suites import check_at_a_broker, output_of, pytest_command, unpacked, verdicts_in
 
 # The helpers of the tests that the archive lacks.
 FIXTURES = """
@@ -53,52 +44,34 @@ LEFT_OUT = {
 }
 
 
-def adapted(folder: Path) -> tuple[Path, list[str], dict[str, str]]:
-    """Return the unpacked archive with the adapter in place, the command that runs its tests, and the variables."""
+def adapted(folder: Path) -> Path:
+    """Return the unpacked archive with the adapter in place."""
     place = unpacked(folder)
     protocol = place / "kafka/protocol"
     shutil.rmtree(protocol)
     protocol.mkdir()
     (protocol / "__init__.py").write_text(INIT)
-    command = [sys.executable, "-P", "-m", "pytest", "-c", os.devnull, "--rootdir", str(place), "-p", "no:kwire"]
-    command += ["-p", "no:cacheprovider", "-o", "addopts=", "-W", "ignore", "--color=no", "-v", "-rs", "--tb=short"]
-    return place, command, {"PYTHONPATH": os.pathsep.join([str(place), str(ROOT)])}
+    return place
 
 
 @pytest.mark.ci
 def test_unit_tests_pass_over_kwire(tmp_path: Path) -> None:
-    place, command, variables = adapted(tmp_path)
+    place = adapted(tmp_path)
     (place / "test/conftest.py").write_text(FIXTURES)
     files = [str(path.relative_to(place)) for path in sorted(place.glob("test/test_*.py"))] + ["test/net"]
     ignored = [f"--ignore={name}" for name in LEFT_OUT if name.endswith(".py")]
     chosen = [name for name in files if name not in LEFT_OUT]
-    output = output_of([*command, *ignored, *chosen], place, variables)
-    found = dict(re.findall(r"^(test/\S+) (PASSED|FAILED|ERROR|SKIPPED)\b", output, re.MULTILINE))
+    variables = {"PYTHONPATH": os.pathsep.join([str(place), str(ROOT)])}
+    output = output_of([*pytest_command(place), "-rs", "--tb=short", *ignored, *chosen], place, variables)
+    by_test = verdicts_in(output)
     failures = re.findall(r"^E  +(.*(?:Error|not found).*)$", output, re.MULTILINE)
     unlisted = [line for line in failures if not any(listed in line for listed in LEFT_OUT)]
     assert unlisted == [], output[-20_000:]
-    assert sum(verdict == "FAILED" for verdict in found.values()) <= 1, output[-20_000:]  # the one without xxhash
-    assert sum(verdict == "PASSED" for verdict in found.values()) >= 340, output[-20_000:]
+    assert sum(verdict == "FAILED" for verdict in by_test.values()) <= 1, output[-20_000:]  # the one without xxhash
+    assert sum(verdict == "PASSED" for verdict in by_test.values()) >= 340, output[-20_000:]
 
 
 @pytest.mark.ci
 def test_the_client_works_at_a_broker_over_kwire(tmp_path: Path) -> None:
-    place, command, variables = adapted(tmp_path)
-    properties = tmp_path / "server.properties"
-    properties.write_text(PROPERTIES)
-    options = ["--config", str(properties), "--partitions", "4", "--release", "4.1", "--acls", "--allow-without-acls"]
-    outputs: list[str] = []
-
-    def run(chosen: list[str]) -> dict[str, str]:
-        broker = {"KAFKA_URI": f"kafka://{places[0]}", "KAFKA_VERSION": "4.1.0"}
-        arguments = [f"--ignore={UNABLE}", *(chosen or ["test/integration"])]
-        outputs.append(output_of([*command, *arguments], place, variables | broker))
-        return dict(re.findall(r"^(test/\S+) (PASSED|FAILED|ERROR|SKIPPED)\b", outputs[-1], re.MULTILINE))
-
-    with served(tmp_path, *options) as places:
-        found = verdicts(run, {"FAILED", "ERROR"})
-    skipped = [name for name, verdict in found.items() if verdict == "SKIPPED"]
-    unlisted = [name for name in skipped if not any(listed in name for listed in SKIPPED_OF_KAFKA_PYTHON)]
-    failed = [name for name, verdict in found.items() if verdict in ("FAILED", "ERROR")]
-    assert (failed, unlisted) == ([], []), outputs[-1][-20_000:]
-    assert sum(verdict == "PASSED" for verdict in found.values()) >= 50, outputs[0][-20_000:]
+    place = adapted(tmp_path)
+    check_at_a_broker(tmp_path, place, [place, ROOT])

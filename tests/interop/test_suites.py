@@ -13,7 +13,7 @@ import shutil
 import subprocess
 import sys
 import tarfile
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import pytest
@@ -83,27 +83,50 @@ def verdicts(run: Callable[[list[str]], dict[str, str]], failed: set[str]) -> di
     return found | run(repeated) if repeated else found
 
 
-@pytest.mark.ci
-def test_kafka_python(tmp_path: Path) -> None:
-    place, properties = unpacked(tmp_path), tmp_path / "server.properties"
+def pytest_command(place: Path) -> list[str]:
+    """Return the command that runs tests of the unpacked archive, with a line for each."""
+    command = [sys.executable, "-P", "-m", "pytest", "-c", os.devnull, "--rootdir", str(place), "-p", "no:kwire"]
+    return [*command, "-p", "no:cacheprovider", "-o", "addopts=", "-v", "-W", "ignore", "--color=no"]
+
+
+def verdicts_in(output: str) -> dict[str, str]:
+    """Return the verdict that pytest printed for each test."""
+    return dict(re.findall(r"^(test/\S+) (PASSED|FAILED|ERROR|SKIPPED)\b", output, re.MULTILINE))
+
+
+def check_at_a_broker(folder: Path, place: Path, paths: Sequence[Path]) -> None:
+    """Run kafka-python's tests that need a broker at `kwire serve`.
+
+    Args:
+        folder: for the broker's files.
+        place: the unpacked archive.
+        paths: what Python's modules are found in.
+    """
+    properties = folder / "server.properties"
     properties.write_text(PROPERTIES)
     options = ["--config", str(properties), "--partitions", "4", "--release", "4.1", "--acls", "--allow-without-acls"]
-    command = [sys.executable, "-P", "-m", "pytest", "-c", os.devnull, "--rootdir", str(place), "-p", "no:kwire"]
-    command += ["-p", "no:cacheprovider", "-o", "addopts=", "-v", "-W", "ignore", "--color=no", f"--ignore={UNABLE}"]
+    command = [*pytest_command(place), f"--ignore={UNABLE}"]
     outputs: list[str] = []
 
     def run(chosen: list[str]) -> dict[str, str]:
-        environment = {"PYTHONPATH": str(place), "KAFKA_URI": f"kafka://{places[0]}", "KAFKA_VERSION": "4.1.0"}
+        environment = {"KAFKA_URI": f"kafka://{places[0]}", "KAFKA_VERSION": "4.1.0"}
+        environment["PYTHONPATH"] = os.pathsep.join(map(str, paths))
         outputs.append(output_of([*command, *(chosen or ["test/integration"])], place, environment))
-        return dict(re.findall(r"^(test/\S+) (PASSED|FAILED|ERROR|SKIPPED)\b", outputs[-1], re.MULTILINE))
+        return verdicts_in(outputs[-1])
 
-    with served(tmp_path, *options) as places:
-        found = verdicts(run, {"FAILED", "ERROR"})
-    skipped = [name for name, verdict in found.items() if verdict == "SKIPPED"]
+    with served(folder, *options) as places:
+        by_test = verdicts(run, {"FAILED", "ERROR"})
+    skipped = [name for name, verdict in by_test.items() if verdict == "SKIPPED"]
     unlisted = [name for name in skipped if not any(listed in name for listed in SKIPPED_OF_KAFKA_PYTHON)]
-    failed = [name for name, verdict in found.items() if verdict in ("FAILED", "ERROR")]
+    failed = [name for name, verdict in by_test.items() if verdict in ("FAILED", "ERROR")]
     assert (failed, unlisted) == ([], []), outputs[-1][-20_000:]
-    assert sum(verdict == "PASSED" for verdict in found.values()) >= 50, outputs[0][-20_000:]
+    assert sum(verdict == "PASSED" for verdict in by_test.values()) >= 50, outputs[0][-20_000:]
+
+
+@pytest.mark.ci
+def test_kafka_python(tmp_path: Path) -> None:
+    place = unpacked(tmp_path)
+    check_at_a_broker(tmp_path, place, [place])
 
 
 @pytest.mark.ci

@@ -105,7 +105,9 @@ class Field:
 
 
 def _uuid_bytes(value: Any) -> bytes:
-    return (UUID(int=0) if value is None else value if isinstance(value, UUID) else UUID(value)).bytes
+    if value is None:
+        return bytes(16)
+    return value.bytes if isinstance(value, UUID) else UUID(value).bytes
 
 
 def _bytes(value: Any) -> bytes | None:
@@ -140,7 +142,7 @@ class Container:
     def __init__(self, *values: Any, version: int | None = None, **named: Any) -> None:
         self._version = version
         if values:
-            due = [field for field in self.struct_fields if field.is_in(version) and not field.is_tagged(version)]
+            due = self.due(version)
             if len(values) > len(due):
                 raise RuntimeError(f"{type(self).__name__} has {len(due)} fields, not {len(values)}")
             named.update({field.name: value for field, value in zip(due, values, strict=False)})
@@ -152,14 +154,24 @@ class Container:
             raise ValueError(f"{type(self).__name__} has no fields {', '.join(named)}")
 
     @classmethod
+    def present(cls, version: int | None) -> list[Field]:
+        """Return the fields of a version."""
+        return [field for field in cls.struct_fields if field.is_in(version)]
+
+    @classmethod
+    def due(cls, version: int | None) -> list[Field]:
+        """Return the fields of a version that are not tagged: those of positional values."""
+        return [field for field in cls.present(version) if not field.is_tagged(version)]
+
+    @classmethod
     def from_kwire(cls, value: Any, version: int | None) -> Any:
         """Return the mutable struct of kwire's message or struct, in a version."""
         made = cls.__new__(cls)
         state = made.__dict__ = msgspec.structs.asdict(value)
         state["_version"] = version
         for name, attribute, read in cls.converted():
-            found = state.pop(attribute)
-            state[name] = found if read is None else read(found, version)
+            field_value = state.pop(attribute)
+            state[name] = field_value if read is None else read(field_value, version)
         return made
 
     @classmethod
@@ -173,9 +185,8 @@ class Container:
     @cache
     def written(cls, version: int) -> tuple[tuple[Field, Callable[[Any], Any] | None], ...]:
         """The fields of a version, those without tags first, and what writes their values."""
-        present = [field for field in cls.struct_fields if field.is_in(version)]
-        present.sort(key=lambda field: field.is_tagged(version))
-        return tuple((field, field.writer(version)) for field in present)
+        ordered = sorted(cls.present(version), key=lambda field: field.is_tagged(version))
+        return tuple((field, field.writer(version)) for field in ordered)
 
     @classmethod
     def to_kwire(cls, value: Any, version: int) -> Any:
@@ -211,22 +222,19 @@ class Container:
         return iter(self[:])
 
     def __getitem__(self, key: Any) -> Any:
-        due = [
-            field for field in self.struct_fields if field.is_in(self._version) and not field.is_tagged(self._version)
-        ]
-        names = [field.name for field in due][key]
+        names = [field.name for field in self.due(self._version)][key]
         return getattr(self, names) if isinstance(names, str) else [getattr(self, name) for name in names]
 
     def __repr__(self) -> str:
-        shown = [field.name for field in self.struct_fields if field.is_in(self._version)]
-        return f"{type(self).__name__}({', '.join(f'{name}={getattr(self, name)!r}' for name in shown)})"
+        shown = [f"{field.name}={getattr(self, field.name)!r}" for field in self.present(self._version)]
+        return f"{type(self).__name__}({', '.join(shown)})"
 
     def to_dict(self, meta: Any = False, json: bool = True) -> dict[str, Any]:
         """Return the values of the version as a dict, with values of JSON if `json`, and the version if `meta`."""
         about = {"_type": type(self).__name__, "_version": self._version} if meta else {}
         inner = meta if meta == "all" else False
-        due = [field for field in self.struct_fields if field.is_in(self._version)]
-        return about | {field.name: _plain(getattr(self, field.name), inner, json) for field in due}
+        present = self.present(self._version)
+        return about | {field.name: _plain(getattr(self, field.name), inner, json) for field in present}
 
 
 def _plain(value: Any, meta: Any, json: bool) -> Any:
