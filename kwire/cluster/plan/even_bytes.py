@@ -4,12 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from math import lcm
+from random import Random
 from typing import NamedTuple
 
 from .broker_masks import bits
 from .even_loads import INFINITE, Targets
 
 MOST_PAIRS = 2_000_000  # pairs of moves that are compared to relieve one broker; beyond, single moves must do
+MOST_RESTARTS = 100  # searches from disturbed choices, as long as MOST_RESTART_PAIRS pairs have not been compared
+MOST_RESTART_PAIRS = 100_000
+RESTART_MOVES = 6  # random moves at most that disturb a choice
 
 
 class _Move(NamedTuple):
@@ -24,6 +28,8 @@ class EvenBytes:
     This is bin packing, for which no fast exact algorithm is known. Each step makes the move that reduces the sum of
     the squares most, from the fullest broker that has such a move. If single moves leave a broker more than the
     tolerance above the mean, it is relieved by two moves at once: by an exchange, or along a chain of three brokers.
+    If that is not enough either, the search begins again from the best choice after a few random moves, and keeps what
+    makes the fullest broker less full (iterated local search: H. Lourenço, O. Martin, T. Stützle, 2003).
 
     Args:
         chosen: the set of each partition, as a bit mask of brokers.
@@ -54,6 +60,7 @@ class EvenBytes:
         self._mean = sum(loads) / sum(1 / step for step in self._steps)  # the filling if all brokers are equally full
         self._enough = tolerance * self._mean
         self._least_relief = least_relief * self._mean
+        self._compared_pairs = 0
         self._partitions_of: list[set[int]] = [set() for _ in loads]
         for partition, mask in enumerate(self.chosen):
             for broker in bits(mask):
@@ -61,6 +68,41 @@ class EvenBytes:
 
     def even_out(self) -> None:
         """Move partitions until no move relieves a broker, and no two moves one that is too full."""
+        self._descend()
+        self._compared_pairs = 0
+        random = Random(0)  # the same plan for the same cluster
+        best, fullest = list(self.chosen), self._fillings()[0]
+        for _ in range(MOST_RESTARTS):
+            if self._is_enough() or self._compared_pairs > MOST_RESTART_PAIRS:
+                break
+            self._restart(random)
+            if self._fillings()[0] < fullest - max(self._least_relief, 0):
+                best, fullest = list(self.chosen), self._fillings()[0]
+        self._return_to(best)
+
+    def _restart(self, random: Random) -> None:
+        """Search again after a few random moves; return to the choice of before if the fullest broker is fuller then.
+
+        Only the fullest broker is relieved: the choice with the least sum of squares may have a fuller one.
+        """
+        chosen, fullest = list(self.chosen), self._fillings()[0]
+        for _ in range(random.randint(2, RESTART_MOVES)):
+            moves = list(self._moves_from(random.randrange(len(self.loads))))
+            if moves:
+                self._make(random.choice(moves))
+        while self._relieve_fullest():
+            pass
+        if self._fillings()[0] > fullest:
+            self._return_to(chosen)
+
+    def _return_to(self, chosen: Sequence[int]) -> None:
+        for partition, mask in enumerate(chosen):
+            givers = bits(self.chosen[partition] & ~mask)
+            takers = bits(mask & ~self.chosen[partition])
+            for giver, taker in list(zip(givers, takers, strict=True)):
+                self._make(_Move(partition, giver, taker))
+
+    def _descend(self) -> None:
         self._pass_until_even()
         fillings = self._fillings()
         while self._relieve_fullest():
@@ -132,37 +174,45 @@ class EvenBytes:
         fillings = self._filling(giver) - size * self._steps[giver], self._filling(taker) + size * self._steps[taker]
         return self._filling(giver) - max(fillings) > self._least_relief
 
+    def _is_enough(self) -> bool:
+        return max(map(self._filling, range(len(self.loads)))) <= self._mean + self._enough
+
     def _is_far(self, broker: int, other: int) -> bool:
         return self._filling(broker) - self._filling(other) > self._enough
 
     def _relieve_fullest(self) -> bool:
-        """Relieve the fullest broker by the two moves after which the fullest of their brokers is least full."""
+        """Relieve the fullest broker by the one or two moves after which the fullest of their brokers is least full."""
+        if self._is_enough():
+            return False
         fullest = max(range(len(self.loads)), key=self._filling)
-        if self._filling(fullest) <= self._mean + self._enough:
-            return False
         first_moves = list(self._moves_from(fullest))
-        count = sum(len(self._partitions_of[move.taker]) for move in first_moves)
-        if count * len(self.loads) > MOST_PAIRS:
+        pairs = len(self.loads) * sum(len(self._partitions_of[move.taker]) for move in first_moves)
+        if pairs > MOST_PAIRS:
             return False
-        best: tuple[_Move, _Move] | None = None
-        best_value: tuple[int, int] | None = None
+        self._compared_pairs += pairs
+        best: tuple[_Move, ...] = ()
+        best_value: tuple[int, int, int] | None = None
         limit = self._filling(fullest) - max(self._least_relief, 0)
+
+        def compare(*moves: _Move) -> None:
+            nonlocal best, best_value
+            brokers = {fullest, *(move.taker for move in moves)}
+            squares = sum(self.loads[index] * self._filling(index) for index in brokers)
+            value = (max(map(self._filling, brokers)), len(moves), squares)
+            if value[0] < limit and (best_value is None or value < best_value):
+                best, best_value = moves, value
+
         for first in first_moves:
             self._make(first)
+            compare(first)
             for second in self._moves_from(first.taker):
                 self._make(second)
-                brokers = {fullest, first.taker, second.taker}
-                value = (
-                    max(map(self._filling, brokers)),
-                    sum(self.loads[index] * self._filling(index) for index in brokers),
-                )
-                if value[0] < limit and (best_value is None or value < best_value):
-                    best, best_value = (first, second), value
+                compare(first, second)
                 self._undo(second)
             self._undo(first)
-        for move in best or ():
+        for move in best:
             self._make(move)
-        return best is not None
+        return bool(best)
 
     def _moves_from(self, broker: int) -> Iterator[_Move]:
         for partition in sorted(self._partitions_of[broker]):

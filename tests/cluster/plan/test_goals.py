@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping
+from itertools import combinations
 from typing import Any
 
 import pytest
@@ -135,6 +136,58 @@ def test_the_fullest_broker_is_within_two_percent_of_the_best(case: int) -> None
         held.update(dict.fromkeys(replicas, sizes[index]))
     mean = sum(held.values()) / sum(weights.get(broker, 1) for broker in tree.brokers)
     assert max(held[broker] / weights.get(broker, 1) for broker in tree.brokers) <= 1.02 * mean
+
+
+class SmallestFilling:
+    """The least that the fullest broker can hold per weight, by trying all even choices of a small cluster."""
+
+    def __init__(self, tree: RackTree, sizes: Mapping[int, int], factors: Mapping[int, int], weights: Any) -> None:
+        self._keys = sorted(sizes, key=lambda key: -sizes[key])
+        self._sizes = sizes
+        self._weights = weights
+        brokers = sorted(tree.brokers)
+        self._choices = {
+            key: [chosen for chosen in combinations(brokers, factors[key]) if is_even(tree, chosen)] for key in sizes
+        }
+        self._loads = dict.fromkeys(brokers, 0)
+        self.value = float("inf")
+        self._try_from(0)
+
+    def _try_from(self, index: int) -> None:
+        if index == len(self._keys):
+            self.value = max(map(self._filling, self._loads))
+            return
+        size = self._sizes[self._keys[index]]
+        for chosen in self._choices[self._keys[index]]:
+            for broker in chosen:
+                self._loads[broker] += size
+            if all(self._filling(broker) < self.value for broker in self._loads):
+                self._try_from(index + 1)
+            for broker in chosen:
+                self._loads[broker] -= size
+
+    def _filling(self, broker: int) -> float:
+        weight: int = self._weights.get(broker, 1)
+        return self._loads[broker] / weight
+
+
+@pytest.mark.parametrize("case", spread(range(24), 4))
+def test_bytes_of_a_few_large_partitions_are_within_two_percent_of_all_choices(case: int) -> None:
+    """Few partitions of odd sizes are furthest from the mean; single moves and pairs of them were 9 % too full here."""
+    rng = seeded(f"few bytes {case}")
+    racks = ["/x", "/y", None] if case % 2 else [None]
+    tree = RackTree([Broker(id, rack=rng.choice(racks)) for id in range(rng.randint(3, 5))], strict=False)
+    current = drawn(rng, tree, rng.randint(4, 7), 3)
+    sizes = {index: rng.randint(0, 50) for index in current}
+    weights = {broker: rng.randint(1, 3) for broker in tree.brokers} if case % 3 else {}
+    plan = plan_replicas(tree, current, Goals(balance=True, by_bytes=True, weights=weights), sizes=sizes)
+    assert all(is_even(tree, replicas) for replicas in plan.after.values())
+    held = Counter[int]()
+    for index, replicas in plan.after.items():
+        held.update(dict.fromkeys(replicas, sizes[index]))
+    fullest = max(held[broker] / weights.get(broker, 1) for broker in tree.brokers)
+    factors = {index: len(ids) for index, ids in current.items()}
+    assert fullest <= 1.02 * SmallestFilling(tree, sizes, factors, weights).value
 
 
 def test_balancing_bytes_by_weights_ends() -> None:
