@@ -75,7 +75,7 @@ def test_configs_that_a_broker_describes(version: int) -> None:
     assert model.state().settings.configs == {("topic", "t"): {isr: "2", secret: "[hidden]"}}
     assert (model.state().min_isr("t"), model.state().min_isr("u")) == (2, 1)
     model.take(configs(version, (isr, "1", 5), (secret, None, 5)))
-    assert model.state().settings.configs == {}
+    assert model.state().settings.configs == {("broker", ""): {isr: "1"}}  # nobody has set it, and it holds for all
     model.take(configs(version, (isr, "2", 1), error=29))
     assert model.state().min_isr("t") == 1
     if version:

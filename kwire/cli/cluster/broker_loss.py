@@ -66,7 +66,7 @@ def show_broker_loss(options: argparse.Namespace, state: ClusterState, groups: C
 
 
 def _note_assumptions(state: ClusterState) -> None:
-    if not any(MIN_ISR in configs for configs in state.settings.configs.values()):
+    if state.topics and not any(MIN_ISR in configs for configs in state.settings.configs.values()):
         remark(f"nothing in the input has {MIN_ISR}: 1 is assumed for all topics")
 
 

@@ -11,9 +11,14 @@ from .draft_names import Body
 from .metadata_records import HIDDEN
 
 NO_DIRECTORY = bytes(16)
+ALL_BROKERS = "broker", ""
 _WITH_CONFIGS = {ConfigResourceType.TOPIC: "topic", ConfigResourceType.BROKER: "broker"}
 _SET = ConfigSource.TOPIC_CONFIG, ConfigSource.DYNAMIC_BROKER_CONFIG, ConfigSource.DYNAMIC_DEFAULT_BROKER_CONFIG
-_OF_ALL_BROKERS = ConfigSource.DYNAMIC_DEFAULT_BROKER_CONFIG, ConfigSource.STATIC_BROKER_CONFIG
+_OF_ALL_BROKERS = (
+    ConfigSource.DYNAMIC_DEFAULT_BROKER_CONFIG,
+    ConfigSource.STATIC_BROKER_CONFIG,
+    ConfigSource.DEFAULT_CONFIG,
+)
 
 
 def log_dirs_of(body: Body) -> dict[str, LogDir] | None:
@@ -34,25 +39,32 @@ def log_dirs_of(body: Body) -> dict[str, LogDir] | None:
 def learn_configs(settings: Settings, body: Body) -> None:
     """Update settings from the configurations of topics and brokers in a DescribeConfigs response.
 
-    If a topic's `min.insync.replicas` comes from its broker's configuration file, it is used as the default of all
-    brokers.
+    A `min.insync.replicas` that a topic does not set itself is the default of all brokers: what becomes of a cluster
+    without some of them depends on it, also where nobody has ever set it.
     """
+    has_source = "results.configs.config_source" in body.fields
     for resource in body.message.results:
         if resource.error_code or resource.resource_type not in _WITH_CONFIGS:
             continue
-        kind = _WITH_CONFIGS[resource.resource_type]
+        owner = _WITH_CONFIGS[resource.resource_type], resource.resource_name
         for row in resource.configs:
-            key = kind, resource.resource_name
-            if row.config_source in _OF_ALL_BROKERS and row.name == MIN_ISR:
-                key = "broker", ""
-            is_set = row.config_source in _SET if "results.configs.config_source" in body.fields else not row.is_default
-            configs = settings.configs.setdefault(key, {})
-            if (is_set or key == ("broker", "")) and row.value is not None:
-                configs[row.name] = HIDDEN if row.is_sensitive or is_sensitive(row.name) else row.value
-            else:
-                configs.pop(row.name, None)
-            if not configs:
-                del settings.configs[key]
+            value = HIDDEN if row.is_sensitive or is_sensitive(row.name) else row.value
+            is_set = row.config_source in _SET if has_source else not row.is_default
+            _store_config(settings, owner, row.name, value if is_set else None)
+            is_of_all_brokers = row.config_source in _OF_ALL_BROKERS if has_source else row.is_default
+            if row.name == MIN_ISR and is_of_all_brokers:
+                _store_config(settings, ALL_BROKERS, MIN_ISR, value)
+
+
+def _store_config(settings: Settings, owner: tuple[str, str], name: str, value: str | None) -> None:
+    """Store what a topic or broker sets, or forget it if it sets nothing."""
+    configs = settings.configs.setdefault(owner, {})
+    if value is None:
+        configs.pop(name, None)
+    else:
+        configs[name] = value
+    if not configs:
+        del settings.configs[owner]
 
 
 def learn_quorum(state: ClusterState, body: Body) -> None:
