@@ -60,7 +60,7 @@ def snake(name: str) -> str:
 
 
 def leaves(value: Any, above: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...], Any]]:
-    """Yield all values of a JSON object with the names above them; arrays add no name."""
+    """Yield all values of a JSON object with the names above them; arrays add no name, markers (`_hidden`) are no fields."""
     if isinstance(value, list):
         for element in value:
             yield from leaves(element, above)
@@ -68,7 +68,8 @@ def leaves(value: Any, above: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...]
     if above:
         yield above, value
     for key, member in value.items() if isinstance(value, dict) else ():
-        yield from leaves(member, (*above, snake(key)))
+        if not key.startswith("_"):
+            yield from leaves(member, (*above, snake(key)))
 
 
 def index_leaves(frame: Frame) -> Frame:
