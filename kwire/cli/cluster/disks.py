@@ -17,7 +17,13 @@ from ...client.move_log_dirs import (
     request_log_dirs,
 )
 from ...cluster import ClusterState, LogDir
-from ...cluster.plan.directory_plan import Directory, DirectoryPlan, Replica, plan_directories
+from ...cluster.plan.directory_plan import (
+    DIRECTORY_OFFLINE,
+    Directory,
+    DirectoryPlan,
+    Replica,
+    plan_directories,
+)
 from ...cluster.plan.reassignment_json import ANY_DIRECTORY, REASSIGNMENT_FORM, read_log_dirs
 from ...errors import UnknownMessage
 from ...render.cluster.directory_plan_text import directory_plan_lines
@@ -46,6 +52,7 @@ def plan_disks(options: argparse.Namespace, situation: PlacementInput) -> int:
         leave,
         balance=options.disks,
         may_move=lambda replica: options.topic in (None, replica[1]),
+        replicas=[(node_id, *key) for key, node_ids in situation.partitions.items() for node_id in node_ids],
     )
     if options.json:
         for line in _reassignment_lines(plan, situation):
@@ -56,6 +63,8 @@ def plan_disks(options: argparse.Namespace, situation: PlacementInput) -> int:
             print(line)
     for (broker, topic, index), reason in sorted(plan.stuck.items()):
         remark(f"{topic}-{index} stays on broker {broker}: {reason}")
+    if rebuilt := sorted({broker for (broker, *_), reason in plan.stuck.items() if reason == DIRECTORY_OFFLINE}):
+        remark(f"to rebuild on other brokers what an offline directory holds: --remove {','.join(map(str, rebuilt))}")
     if options.apply and plan.moves():
         assert situation.address is not None
         with LiveCluster(situation.address, options.timeout, security_of(options)) as cluster:

@@ -214,6 +214,7 @@ def _change(options: argparse.Namespace, situation: PlacementInput) -> int:
     after = target_of(options, situation, left, trees[1], removed)
     plan = ReplicaPlan(current, after, {} if options.fewest == "replicas" else situation.sizes)
     _show_plan(options, trees, plan)
+    _remark_offline_directories(situation, plan)
     if options.rollback:
         _write(options.rollback, {key: list(plan.before[key]) for key in plan.changed()})
     if options.apply:
@@ -221,6 +222,21 @@ def _change(options: argparse.Namespace, situation: PlacementInput) -> int:
             options, situation, {key: list(plan.after[key]) for key in _partitions_to_apply(options, plan)}
         )
     return 0
+
+
+def _remark_offline_directories(situation: PlacementInput, plan: ReplicaPlan[tuple[str, int]]) -> None:
+    """Say which brokers may refuse a replica that the plan gives them.
+
+    A replica that was in a directory when it failed stays a HostedPartition.Offline, which
+    ReplicaManager.getOrCreatePartition does not create again before the broker is restarted.
+    """
+    receivers = {node_id for node_ids in plan.moves().values() for node_id in node_ids}
+    for node_id in sorted(receivers):
+        if any(log_dir.error_code for log_dir in situation.log_dirs.get(node_id, {}).values()):
+            remark(
+                f"broker {node_id} has an offline log directory: until it is restarted, it does not take back the "
+                "replicas that it had there"
+            )
 
 
 def _partitions_to_apply(options: argparse.Namespace, plan: ReplicaPlan[tuple[str, int]]) -> Iterable[tuple[str, int]]:

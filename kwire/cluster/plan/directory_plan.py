@@ -16,6 +16,7 @@ from .even_bytes import EvenBytes
 
 Directory = tuple[int, str]  # a broker and the path of its log directory
 Replica = tuple[int, str, int]  # a broker, a topic and the index of a partition
+DIRECTORY_OFFLINE = "its directory is offline"
 FULL_WEIGHT = 100  # of the largest volume of a broker
 TOLERANCE = 0.1  # of the mean: replicas grow while they are copied, and smaller differences are not worth it
 
@@ -56,6 +57,7 @@ def plan_directories(
     *,
     balance: bool = True,
     may_move: Callable[[Replica], bool] = lambda replica: True,
+    replicas: Collection[Replica] = (),
 ) -> DirectoryPlan:
     """Return a plan for the directories of each broker.
 
@@ -68,6 +70,8 @@ def plan_directories(
         leave: directories that are to be empty.
         balance: whether the other directories of all brokers are balanced.
         may_move: whether a replica may move.
+        replicas: the replicas that the brokers have. A broker does not list what its offline directories hold
+            (KAFKA_STORAGE_ERROR in DescribeLogDirs), so a replica that is nowhere else is taken to be in them.
 
     >>> disks = {1: {"/a": LogDir("/a", sizes={("t", 0): 500, ("t", 1): 400}), "/b": LogDir("/b")}}
     >>> plan_directories(disks).moves(), plan_directories(disks, [(1, "/a")], balance=False).moved_bytes()
@@ -77,6 +81,12 @@ def plan_directories(
     for broker, directories in sorted(log_dirs.items()):
         left = {path for node_id, path in leave if node_id == broker}
         _plan_broker(plan, broker, directories, left, balance, may_move)
+    with_offline = {
+        broker for broker, path in leave if path in log_dirs.get(broker, {}) and log_dirs[broker][path].error_code
+    }
+    for replica in replicas:
+        if replica[0] in with_offline and replica not in plan.before and may_move(replica):
+            plan.stuck[replica] = DIRECTORY_OFFLINE
     return plan
 
 
@@ -103,7 +113,7 @@ def _plan_broker(
     for replica in sorted(leaving, key=lambda replica: (-plan.sizes[replica], replica)):
         size = plan.sizes[replica]
         if directories[plan.before[replica]].error_code:
-            plan.stuck[replica] = "its directory is offline"
+            plan.stuck[replica] = DIRECTORY_OFFLINE
             continue
         fitting = [number for number, load in enumerate(loads) if load + size <= limits[number]]
         if not fitting:

@@ -27,8 +27,12 @@ def directory_plan_lines(
         style: the colours.
     """
     moves = plan.moves()
-    summary = f"{count_text(len(moves), 'replica')} of {len(plan.before)} move, {plan.moved_bytes()} bytes"
-    yield style.paint("title", summary if moves else f"{count_text(len(plan.before), 'replica')}, and nothing to move")
+    summary = f"{count_text(len(plan.before), 'replica')}, and nothing to move"
+    if moves:
+        summary = f"{count_text(len(moves), 'replica')} of {len(plan.before)} move, {plan.moved_bytes()} bytes"
+    if plan.stuck:
+        summary += f"; {len(plan.stuck)} cannot leave"
+    yield style.paint("title", summary)
     if moves:
         yield ""
         rows = []

@@ -71,6 +71,25 @@ def test_directories_from_json(tmp_path: Path, capsys: pytest.CaptureFixture[str
     assert "nothing in the input lists log directories" in capsys.readouterr().err
 
 
+def test_what_an_offline_directory_held_is_rebuilt_elsewhere(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    row = {"errorCode": 0, "totalBytes": -1, "usableBytes": -1, "replicas": []}
+    log_dirs = [{**row, "broker": 1, "path": "/a", "errorCode": 56}, {**row, "broker": 2, "path": "/a"}]
+    partitions = [{"topic": "t", "partition": 0, "replicas": [1]}, {"topic": "t", "partition": 1, "replicas": [2]}]
+    file = tmp_path / "cluster.json"
+    file.write_text(json.dumps({"brokers": [[1, "/A"], [2, "/A"]], "partitions": partitions, "logDirs": log_dirs}))
+    assert main(["place", str(file), "--leave-disk", "1=/a"]) == 1
+    shown = capsys.readouterr()
+    assert shown.out.startswith("0 replicas, and nothing to move; 1 cannot leave\n")
+    assert "t-0 stays on broker 1: its directory is offline\n" in shown.err
+    assert shown.err.endswith("to rebuild on other brokers what an offline directory holds: --remove 1\n")
+    assert main(["place", str(file), "--remove", "1"]) == 0
+    assert "offline log directory" not in capsys.readouterr().err
+    assert main(["place", str(file), "--remove", "2"]) == 0
+    assert "broker 1 has an offline log directory: until it is restarted" in capsys.readouterr().err
+
+
 def test_a_plan_with_another_number_of_directories(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     file = tmp_path / "p.json"
     file.write_text('{"partitions": [{"topic": "t", "partition": 0, "replicas": [1], "log_dirs": ["/a", "/b"]}]}')

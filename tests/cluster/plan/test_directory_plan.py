@@ -71,6 +71,14 @@ def test_a_directory_is_left_by_all_that_can_be_read_and_finds_space() -> None:
     assert plan_directories({1: failed}, [(1, "/a")]).stuck == {(1, "t", 0): "its directory is offline"}
 
 
+def test_replicas_that_an_offline_directory_does_not_list_are_stuck() -> None:
+    directories = {1: {"/a": LogDir("/a", 56), "/b": LogDir("/b", sizes={("t", 0): 1})}, 2: {"/a": LogDir("/a", 56)}}
+    replicas = [(1, "t", 0), (1, "t", 1), (2, "t", 1)]
+    plan = plan_directories(directories, [(1, "/a")], replicas=replicas)
+    assert plan.stuck == {(1, "t", 1): "its directory is offline"}
+    assert (1, "t", 1) not in plan_directories(directories, [(1, "/b")], replicas=replicas).stuck
+
+
 def test_nothing_enters_a_failed_directory_or_one_that_is_left() -> None:
     held: Sizes = {("t", index): 100 for index in range(4)}
     directories = {"/a": LogDir("/a", sizes=held), "/b": LogDir("/b", 56), "/c": LogDir("/c")}
