@@ -12,7 +12,7 @@ import socket
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from functools import cache
 from pathlib import Path
@@ -110,11 +110,13 @@ def java(release: str, *arguments: str) -> str:
 
 
 @contextmanager
-def real_cluster(release: str, folder: Path, brokers: int, racks: str) -> Iterator[dict[str, Any]]:
-    """Run a real cluster; gives what kafka-up says of it."""
+def real_cluster(
+    release: str, folder: Path, brokers: int, racks: str, more_options: Sequence[str] = ()
+) -> Iterator[dict[str, Any]]:
+    """Run a real cluster, with more options of kafka-up; gives what kafka-up says of it."""
     jars(release)
     options = ["--brokers", str(brokers), "--racks", racks, "--log-dirs", "2", "--no-request-log"]
-    options += ["--conf", "controlled.shutdown.enable=false"]
+    options += ["--conf", "controlled.shutdown.enable=false", *more_options]
     try:
         yield _started(release, folder, 10 * brokers + 10, options)
     finally:

@@ -190,6 +190,8 @@ def _row(state: ClusterState, partition: Partition, rule: RackRule) -> list[str]
     nodes = (partition.replicas, partition.isr, state.offline(partition))
     lists = [",".join(map(str, node_ids)) or "-" for node_ids in nodes]
     problems = troubles(partition)
+    if stuck := [node_id for node_id in partition.adding or () if node_id in state.offline(partition)]:
+        problems.append(f"waits for replica {_nodes(stuck)}, offline")
     if partition.deleting is not None:
         problems.append(deletion_text(partition, state.offline(partition)))
     if broken := rule.broken_by(partition.replicas):
