@@ -60,7 +60,7 @@ def snake(name: str) -> str:
 
 
 def leaves(value: Any, above: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...], Any]]:
-    """Yield all values of a JSON object with the names above them; arrays add no name, markers (`_hidden`) are no fields."""
+    """Yield all values of a JSON object with the names above them; arrays add no name, and markers (`_hidden`) none."""
     if isinstance(value, list):
         for element in value:
             yield from leaves(element, above)
