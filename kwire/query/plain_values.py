@@ -21,6 +21,7 @@ from .known_fields import fields_at
 from .record_properties import RECORD_PROPERTIES, read_records, sited_record_values
 
 Plain = Callable[[Any], Any]
+_PLAIN_TYPES = frozenset({int, str})
 
 
 @lru_cache(maxsize=1024)
@@ -32,8 +33,27 @@ def plain_writer(codec: Codec, site: FieldSite) -> Plain:
         return lambda value: None if value is None or write is None else write(value)
     names = kind_of(codec.name, site.owner, site.field.json_name)
     if names is not None and names.__name__ == "ErrorCode":
-        return lambda value: names(value).name or value if isinstance(value, int) else plain(value)
+        return NamesOfCodes(names).__getitem__
     return _write_uuid if isinstance(content.node, Uuid) else plain
+
+
+class NamesOfCodes(dict[Any, Any]):
+    """The names of error codes, each looked up once; what is no code is made plain.
+
+    >>> from kwire.values import ErrorCode
+    >>> NamesOfCodes(ErrorCode)[3]
+    'UNKNOWN_TOPIC_OR_PARTITION'
+    """
+
+    def __init__(self, codes: Callable[[int], Any]) -> None:
+        super().__init__()
+        self._codes = codes
+
+    def __missing__(self, value: Any) -> Any:
+        if not isinstance(value, int):
+            return plain(value)
+        name = self[value] = self._codes(value).name or value
+        return name
 
 
 def _write_uuid(value: Any) -> Any:
@@ -42,6 +62,8 @@ def _write_uuid(value: Any) -> Any:
 
 def plain(value: Any) -> Any:
     """Return a value for JSON: bytes as hex, masked values as in --jsonl."""
+    if type(value) in _PLAIN_TYPES:
+        return value
     if isinstance(value, Hidden):
         return {HIDDEN: value.size}
     if isinstance(value, bytes):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+from contextlib import suppress
 from typing import Any
 
 import msgspec
@@ -94,18 +95,23 @@ class AsFields:
     def _separate(self, texts: list[str]) -> str:
         """Return a line of CSV; or of TSV, with tabs, newlines and backslashes escaped by a backslash."""
         if self._form == "tsv":
-            return "\t".join(map(_escape_cell, texts)) + "\n"
+            line = "\t".join(texts)
+            return (line if _is_plain(line, len(texts) - 1) else "\t".join(map(_escape_cell, texts))) + "\n"
         self._line.seek(0)
         self._line.truncate()
         self._writer.writerow(texts)
         return self._line.getvalue()
 
 
+def _is_plain(line: str, tabs: int) -> bool:
+    """Return whether the tabs between its cells are all that a line has of what is escaped."""
+    if not line.isascii():  # nearly all are; cells can be long, and `isprintable` takes eight times as long
+        return False
+    octets = line.encode()
+    return len(octets) - len(octets.translate(None, _NOT_PLAIN)) == tabs
+
+
 def _escape_cell(text: str) -> str:
-    if text.isascii():  # nearly all; structs are long, and `isprintable` takes eight times as long
-        octets = text.encode()
-        if len(octets.translate(None, _NOT_PLAIN)) == len(octets):
-            return text
     return escape(text.translate(_ESCAPED))
 
 
@@ -119,4 +125,6 @@ def _join(values: list[Any]) -> str:
             return value
         if type(value) in (int, float):
             return repr(value)
+    with suppress(TypeError):  # most cells with several values have only names
+        return ",".join(values)
     return ",".join(value if isinstance(value, str) else msgspec.json.encode(value).decode() for value in values)
