@@ -30,7 +30,8 @@ EXAMPLES = """\
 
 The list, the fields and the bytes move together: a selection in one pane is
 shown in the others. Keys: ? all keys, / filter, f find, : go to frame or time,
-c one connection, r request or response, s slowest first, w write, q quit.
+c one connection, r request or response, s slowest first, t what happened,
+a counts by api and client, w write, q quit.
 """
 
 

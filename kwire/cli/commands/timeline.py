@@ -73,7 +73,7 @@ def run(options: argparse.Namespace) -> int:
     wanted = _selection(options)
     if options.output and not options.html:
         raise UsageError("-o goes with --html; without it, use > FILE")
-    events = ActivityReader(options).read()
+    events = ActivityReader().read_inputs(options)
     if not events:
         raise DumpError("nothing happened in it that a timeline shows", file=title_of(options))
     shown = [event for event in events if wanted(event)]

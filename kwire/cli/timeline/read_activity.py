@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
 from math import inf
 
@@ -31,14 +31,9 @@ from .light_frames import LightFrames
 
 
 class ActivityReader:
-    """Reads inputs, and collects events.
+    """Reads inputs, and collects events."""
 
-    Args:
-        options: the options, which name the inputs.
-    """
-
-    def __init__(self, options: argparse.Namespace) -> None:
-        self.options = options
+    def __init__(self) -> None:
         self._log = ActivityLog()
         self._requests = RequestEvents(self._log)
         self._groups = GroupEvents(self._log)
@@ -46,12 +41,21 @@ class ActivityReader:
         self._observations: list[NumberedObservation] = []
         self._sessions = ZooKeeperSessions()
 
-    def read(self) -> list[ActivityEvent]:
-        """Return the events of all inputs in order of time; those without a time stay where they were found."""
-        others, znodes = znodes_in(self.options)
+    def read_inputs(self, options: argparse.Namespace) -> list[ActivityEvent]:
+        """Return the events of all inputs that options name."""
+        others, znodes = znodes_in(options)
         self._observations.extend(znodes)
         if others is not None:
             self._read_dumps(others)
+        return self._events()
+
+    def read_results(self, results: Iterable[Result]) -> list[ActivityEvent]:
+        """Return the events that decoded frames show; what packets show besides is not among them."""
+        self._observations.extend(self._observe(iter(results), {}))
+        return self._events()
+
+    def _events(self) -> list[ActivityEvent]:
+        """Return all events in order of time; those without a time stay where they were found."""
         events = [*self._log.events, *self._cluster_events(), *self._connections.events()]
         return _in_order(events)
 
@@ -71,10 +75,7 @@ class ActivityReader:
             items: Iterator[Result | LogEntry] = with_progress(open_batches(reading.items(dump), sealed=False), part)
 
             def take_items(batch: list[Result | LogEntry]) -> Iterator[NumberedObservation]:
-                for item in batch:
-                    if isinstance(item, Request | Response | Undecodable):
-                        self._add(item)
-                    yield from observations_in(item, zookeeper, self._sessions)
+                return self._observe(batch, zookeeper)
 
             return TimedBatches(([item] for item in items), item_time, take_items)
         file = dump.file
@@ -85,11 +86,18 @@ class ActivityReader:
         frames = LightFrames(reading.decoder(), file, sent, partial(self._lose, file))
 
         def take_frames(batch: CapturedBatch) -> Iterator[NumberedObservation]:
-            for result in frames.results(batch):
-                self._add(result)
-                yield from observations_in(result, zookeeper, self._sessions)
+            return self._observe(frames.results(batch), zookeeper)
 
         return TimedBatches(with_progress(dump.captured, part, weight=count_frames), captured_time, take_frames)
+
+    def _observe(
+        self, items: Iterable[Result | LogEntry], zookeeper: dict[int | None, ZooKeeperConnection]
+    ) -> Iterator[NumberedObservation]:
+        """Collect what items show about clients and groups, and yield what they show about the cluster."""
+        for item in items:
+            if isinstance(item, Request | Response | Undecodable):
+                self._add(item)
+            yield from observations_in(item, zookeeper, self._sessions)
 
     def _add(self, result: Result) -> None:
         self._requests.add(result)

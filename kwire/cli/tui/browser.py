@@ -5,9 +5,11 @@ It fills the `FrameIndex` in the background.
 
 from __future__ import annotations
 
+import json
 from array import array
 from collections.abc import Callable, Iterator
 from functools import partial
+from itertools import takewhile
 from time import monotonic
 from typing import ClassVar
 
@@ -19,16 +21,23 @@ from textual.events import Key
 from textual.widgets import Footer, Input, Static
 from textual.worker import get_current_worker
 
+from ...cluster.activity.activity_event import ActivityEvent
 from ...errors import KwireError
-from ...protocol import Frame
+from ...protocol import Frame, FrameDecoder
 from ...protocol.message_summary import MessageSummary
 from ...query.display_filter import DisplayFilter, parse_filter
+from ...render.cluster.activity_text import activity_line, day_text
 from ...render.colours import Style
 from ...render.frame_line import frame_line
+from ...render.statistics.count_table import count_table
 from ...render.value_text import count_text
+from ...statistics.traffic import Traffic
+from ...statistics.users import NOTHING
 from ..filters.time_span import TimeSpan
+from ..timeline.read_activity import ActivityReader
 from .frame_index import FrameIndex
 from .help_screen import HelpScreen
+from .list_screen import ListScreen
 from .panes import ByteList, FieldList, FrameList, LinePane
 
 PLACEHOLDERS = {
@@ -59,7 +68,7 @@ class Browser(App[None]):
     FieldList { width: 1fr; border-right: solid $primary; }
     ByteList { width: 1fr; min-width: 36; }
     Input { dock: bottom; display: none; height: 3; }
-    #state { height: 1; background: $panel; }
+    #state { height: 1; background: $panel; text-wrap: nowrap; text-overflow: ellipsis; }
     """
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("q", "quit", "Quit"),
@@ -69,6 +78,8 @@ class Browser(App[None]):
         Binding("s", "sort", "Slowest"),
         Binding("w", "ask('write')", "Write"),
         Binding("f", "ask('find')", "Find"),
+        Binding("t", "timeline", "Timeline"),
+        Binding("a", "counts", "Counts"),
         Binding("n", "find(1)", "Next match", show=False),
         Binding("N", "find(-1)", "Previous match", show=False),
         Binding("colon", "ask('go to')", "Go to", show=False),
@@ -227,20 +238,24 @@ class Browser(App[None]):
             self._found = text
             self.action_find(1)
             return
+        if self._asked == "go to":
+            self._report_errors(self._go_to, text)
+        elif self._asked == "write":
+            self._report_errors(self._write_frames, text)
+        else:
+            self._report_errors(self._set_filter, text)
+
+    def _report_errors(self, act: Callable[[str], None], text: str) -> None:
+        """Do something with a text; if that fails, show why."""
+        self._problem = ""
         try:
-            if self._asked == "go to":
-                self._go_to(text)
-                return
-            if self._asked == "write":
-                self._problem = self._write_frames(text) if text else ""
-                self._state()
-                return
-            self._filter = parse_filter(text, self.index.catalog) if text else None
-            self._problem = ""
+            act(text)
         except (KwireError, OSError) as error:
             self._problem = str(error)
-            self._state()
-            return
+        self._state()
+
+    def _set_filter(self, text: str) -> None:
+        self._filter = parse_filter(text, self.index.catalog) if text else None
         self._again()
 
     def on_key(self, event: Key) -> None:
@@ -303,9 +318,12 @@ class Browser(App[None]):
         """Show all keys."""
         self.push_screen(HelpScreen())
 
-    def _write_frames(self, file: str) -> str:
+    def _write_frames(self, file: str) -> None:
+        if not file:
+            return
         count = self._export((self.index.frame(number) for number in sorted(self._with_partners())), file)
-        return f"{count_text(count, 'frame')} written to {file}, with requests and responses of those that are shown"
+        written = f"{count_text(count, 'frame')} written to {file}"
+        self._problem = f"{written}, with requests and responses of those that are shown"
 
     def _with_partners(self) -> set[int]:
         partners = (self.index.partner(number) for number in self._shown)
@@ -332,15 +350,57 @@ class Browser(App[None]):
 
     def action_partner(self) -> None:
         """Select the response of a request, or the request of a response."""
-        pane = self.query_one(FrameList)
-        partner = None if pane.number is None else self.index.partner(pane.number)
-        if partner is None or partner not in pane.numbers:
-            self._problem = "not captured" if partner is None else "filtered out (Escape shows all frames)"
+        number = self.query_one(FrameList).number
+        partner = None if number is None else self.index.partner(number)
+        if partner is None:
+            self._problem = "not captured"
             self._state()
+        else:
+            self._select_frame(partner)
+
+    def _select_frame(self, number: int) -> None:
+        """Select a frame, if it is shown."""
+        numbers = list(self.query_one(FrameList).numbers)
+        if number in numbers:
+            self._select(numbers.index(number))
             return
-        self._problem = ""
-        pane.put(list(pane.numbers).index(partner))
+        self._problem = f"frame {number} is filtered out (Escape shows all frames)"
         self._state()
+
+    def action_timeline(self) -> None:
+        """List what happened in all frames read so far; Enter goes to the frame that shows an event."""
+        events: list[ActivityEvent] = []
+
+        def make(is_closed: Callable[[], bool]) -> tuple[str, list[str]]:
+            frames = takewhile(lambda _: not is_closed(), map(self.index.frame, self.index.numbers(0)))
+            events.extend(ActivityReader().read_results(map(FrameDecoder(self.index.catalog).decode, frames)))
+            days = dict.fromkeys(filter(None, map(day_text, events)))
+            return " ".join(days), list(map(activity_line, events))
+
+        def choose(line: int | None) -> None:
+            frame = None if line is None else events[line].frame
+            if frame is not None:
+                self._select_frame(frame)
+
+        self.push_screen(ListScreen("timeline (Enter: its frame, Esc: back)", make), choose)
+
+    def action_counts(self) -> None:
+        """Count the shown frames, with their partners, by api and client; Enter filters."""
+        traffic = Traffic(["api", "client"], errors=True, catalog=self.index.catalog)
+
+        def make(is_closed: Callable[[], bool]) -> tuple[str, list[str]]:
+            for number in takewhile(lambda _: not is_closed(), sorted(self._with_partners())):
+                traffic.add(self.index.frame(number))
+            head, *lines = count_table(traffic, errors=True).lines()
+            return head, lines
+
+        def choose(line: int | None) -> None:
+            if line is not None:
+                api, client = traffic.rows()[line].key
+                by_client = "" if client == NOTHING else f" and client_id == {json.dumps(client)}"
+                self._report_errors(self._set_filter, f"api == {api}{by_client}")
+
+        self.push_screen(ListScreen("counts by api and client (Enter: only these, Esc: back)", make), choose)
 
     def action_sort(self) -> None:
         """Sort frames by latency, the slowest first; or show them in the order of the dump."""

@@ -20,6 +20,8 @@ f             find text in lines; n and N: next, previous
 m  '          mark a frame; go to the next mark
 r             the response of a request, or its request
 c             only this connection
+t             what happened: leaders, rebalances, errors; Enter: its frame
+a             counts by api and client; Enter: only these
 s             slowest first, or the order of the dump
 w             write the shown frames, with their partners
 q             quit"""
@@ -30,7 +32,7 @@ class HelpScreen(ModalScreen[None]):
 
     CSS = """
     HelpScreen { align: center middle; }
-    #help { width: 62; height: auto; max-height: 100%; border: round $primary; background: $panel; padding: 0 1; }
+    #help { width: 72; height: auto; max-height: 100%; border: round $primary; background: $panel; padding: 0 1; }
     """
     BINDINGS: ClassVar[list[BindingType]] = [Binding("escape,question_mark,q,enter", "dismiss", "Close")]
 

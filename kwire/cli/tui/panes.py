@@ -53,6 +53,11 @@ class LinePane(ScrollView, can_focus=True):
         self.cursor: int = 0
         self.count: int = 0
 
+    @property
+    def width(self) -> int:
+        """The columns for text, without those of the scroll bar."""
+        return max(self.scrollable_content_region.width, 20)
+
     def text(self, line: int) -> list[tuple[str, RichStyle]]:
         """Return the parts of a line, with their styles."""
         raise NotImplementedError
@@ -127,7 +132,7 @@ class FrameList(LinePane):
 
     def text(self, line: int) -> list[tuple[str, RichStyle]]:
         """Return the line of a frame."""
-        return [(self._line(self.numbers[line], self.size.width), PLAIN)]
+        return [(self._line(self.numbers[line], self.width), PLAIN)]
 
 
 class FieldList(LinePane):
@@ -165,14 +170,14 @@ class FieldList(LinePane):
     def text(self, line: int) -> list[tuple[str, RichStyle]]:
         """Return the line of a field."""
         if line < len(self._notes):
-            return [(fitted(self._notes[line], max(self.size.width, 20)), RichStyle(color="red"))]
+            return [(fitted(self._notes[line], self.width), RichStyle(color="red"))]
         span = self.spans[line - len(self._notes)]
         segments = SEGMENT.findall(span.path) or [span.type]
         names = [part for part in segments if not part.startswith("[")]
         index = "".join(part for part in segments[-2:] if part.startswith("["))
         indent = "  " * (len(names) - 1)
         name = f"{indent}{names[-1] if names else ''}{index}"
-        room = max(self.size.width - len(name) - 3, 12)
+        room = max(self.width - len(name) - 3, 12)
         value = with_name(span_text(span, room), self._meaning.name(span.path, span.value), room)
         fault = "  !" if span.faults else ""
         return [(escape(name), RichStyle(color="cyan")), (" = ", DIM), (escape(value) + fault, PLAIN)]

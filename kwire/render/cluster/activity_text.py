@@ -35,10 +35,15 @@ def activity_lines(events: Iterable[ActivityEvent], style: Style = PLAIN, *, fil
         if moment is not None and moment.toordinal() != day:
             day = moment.toordinal()
             yield style.paint("dim", f"# {moment:%Y-%m-%d}")
-        frame = "" if event.frame is None else f"@{event.frame}"
         file = f"  [{PurePath(event.file).name}]" if files and event.file else ""
-        text = escape(f"{clock_text(event):12} {frame:>7}  {event.kind:<11}  {text_of(event)}{file}")
-        yield style.paint(COLOURS.get(event.kind, "value"), text.replace("\n", " "))
+        yield style.paint(COLOURS.get(event.kind, "value"), activity_line(event, file))
+
+
+def activity_line(event: ActivityEvent, suffix: str = "") -> str:
+    """Return the line of an event: its time in the day, its frame, its kind, and what happened."""
+    frame = "" if event.frame is None else f"@{event.frame}"
+    text = escape(f"{clock_text(event):12} {frame:>7}  {event.kind:<11}  {text_of(event)}{suffix}")
+    return text.replace("\n", " ")
 
 
 def clock_text(event: ActivityEvent) -> str:

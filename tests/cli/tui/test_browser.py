@@ -19,6 +19,7 @@ from kwire.cli.commands.browse import loading
 from kwire.cli.main import main
 from kwire.cli.tui.browser import Browser
 from kwire.cli.tui.frame_index import FrameIndex
+from kwire.cli.tui.list_screen import TextList
 from kwire.cli.tui.panes import ByteList, FieldList, FrameList
 from kwire.errors import DumpError
 from kwire.schema.catalog import catalog_for
@@ -324,3 +325,46 @@ def test_earlier_filters_are_recalled() -> None:
         assert "filter: api==fetch" in screen.state
 
     browse(steps)
+
+
+def test_an_event_of_the_timeline_leads_to_its_frame(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["timeline", CAPTURE, "--color", "never"]) == 0
+    listed = [line for line in capsys.readouterr().out.splitlines() if line[0] != "#" and " connection " not in line]
+
+    async def steps(screen: Screen) -> None:
+        await screen.press("t")
+        shown = screen.app.screen.query_one(TextList)
+        assert list(shown.lines) == listed
+        wanted = next(line for line, text in enumerate(listed) if " rebalance " in text)
+        assert screen.lines[1].startswith("2026-11-21")
+        await screen.press(*["down"] * wanted, "enter")
+        assert f" @{screen.frames.number} " in listed[wanted]
+        await screen.press("t", "escape")
+        assert screen.state == "x.pcap: 114 frames"
+
+    browse(steps)
+
+
+def test_counts_of_the_shown_frames_lead_to_a_filter() -> None:
+    async def steps(screen: Screen) -> None:
+        await screen.type("slash", "api == JoinGroup")
+        await screen.press("a")
+        head, *rows = screen.lines[1:]
+        assert head.split()[:3] == ["api", "client", "requests"]
+        api, client, requests, responses = rows[0].split()[:4]
+        assert api == "JoinGroup"
+        await screen.press("enter")
+        assert f'  filter: api == JoinGroup and client_id == "{client}"'.startswith(
+            screen.state.partition("shown")[2][:-1]
+        )
+        assert len(screen.frames.numbers) == int(requests) + int(responses)
+
+    browse(steps)
+
+
+def test_a_timeline_of_what_cannot_be_read_is_empty() -> None:
+    async def steps(screen: Screen) -> None:
+        await screen.press("t", "enter")
+        assert screen.state == "x.pcap: 1 frame"
+
+    browse(steps, iter([kwire.Frame(b"\0\0")]))
