@@ -6,7 +6,6 @@ import operator
 import re
 from collections.abc import Callable, Collection
 from dataclasses import replace
-from functools import cached_property
 from typing import Any, NamedTuple
 
 from ..codecs.json_writer import uuid_text
@@ -14,14 +13,12 @@ from ..errors import KwireError, suggestion
 from ..runtime.regular_expressions import BadPattern, Pattern, compile_pattern
 from ..schema.catalog import Catalog
 from ..schema.field_names import snake_case
-from ..schema.message_spec import MessageSpec
 from ..schema.spec_layers import WIRE_TYPES
 from ..values import kind, kind_of
 from .expression import Comparison, Every, Expression, Negation, Some
-from .field_path import FieldPath, fields_of, kind_name
+from .field_path import FieldPath, kind_name
 from .filter_error import FilterError
-from .frame_properties import PROPERTIES
-from .known_fields import KnownFields, fields_at
+from .known_fields import KnownFields, fields_at, names_in_filters
 from .record_properties import DISK_FIELDS, RECORD_PROPERTIES
 from .times import seconds_of
 from .tokens import COMPARISONS, OPERATORS, FilterToken, split_tokens
@@ -154,14 +151,8 @@ class FilterParser:
             raise self._unknown_field_error(path, column)
         return Operand(path, fields, frozenset(kinds))
 
-    @cached_property
-    def _messages(self) -> list[MessageSpec]:
-        specs = map(self.catalog.spec, self.catalog.names())
-        return [spec for spec in specs if spec.type != "header"]
-
     def _unknown_field_error(self, path: FieldPath, column: int) -> FilterError:
-        known = {attributes[-1] for spec in self._messages for attributes, _ in fields_of(spec.struct)}
-        names = sorted(known | set(PROPERTIES) | set(RECORD_PROPERTIES))
+        names = names_in_filters(self.catalog)
         wanted = path.steps[-1][0]
         dotted = ".".join(name for name, _ in path.steps)
         hint = suggestion(wanted, [name for name in names if name[0] == wanted[0]] or names)

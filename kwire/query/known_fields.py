@@ -11,6 +11,8 @@ from ..schema.catalog import Catalog
 from ..schema.field_names import ATTRIBUTES
 from ..schema.message_spec import FieldSpec, MessageSpec
 from .field_path import FieldPath, fields_of
+from .frame_properties import PROPERTIES
+from .record_properties import RECORD_PROPERTIES
 
 Known = tuple[MessageSpec, FieldSpec]
 
@@ -28,6 +30,16 @@ def fields_at(path: FieldPath, catalog: Catalog) -> Iterator[Known]:
     for spec in map(catalog.spec, catalog.names_with(spellings)):
         if spec.type != "header":
             yield from ((spec, member) for above, member in fields_of(spec.struct) if above[-len(names) :] == names)
+
+
+def names_in_filters(catalog: Catalog) -> list[str]:
+    """Return the names of all fields of messages, and of all properties of frames and records, sorted.
+
+    It reads all specs, which takes about a second.
+    """
+    specs = (spec for spec in map(catalog.spec, catalog.names()) if spec.type != "header")
+    fields = {attributes[-1] for spec in specs for attributes, _ in fields_of(spec.struct)}
+    return sorted(fields | PROPERTIES.keys() | RECORD_PROPERTIES.keys())
 
 
 class KnownFields:

@@ -5,7 +5,9 @@ from __future__ import annotations
 import argparse
 import os
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
+from threading import Event, Thread
 from typing import TYPE_CHECKING
 
 from ...capture.dump import Dump
@@ -23,6 +25,7 @@ from ..output.output_files import output_bytes
 if TYPE_CHECKING:
     from ..tui.frame_index import FrameIndex
 
+PORTION = 1 << 16  # bytes read from a pipe at once
 
 EXAMPLES = """\
   kwire browse dump.pcap
@@ -38,6 +41,7 @@ a counts by api and client, w write, q quit.
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of the command."""
     add_files(parser)
+    parser.add_argument("--follow", action="store_true", help="keep reading as FILE or a folder of captures grows")
     parser.add_argument("--as", dest="named", help=argparse.SUPPRESS)
     parser.add_argument("--body", action="store_true", help=argparse.SUPPRESS)
     add_secrets(parser)
@@ -55,8 +59,8 @@ def run(options: argparse.Namespace) -> int:
     if not sys.stdout.isatty():
         raise UsageError("a terminal is needed: kwire browse fills the screen; kwire decode writes text")
     DumpDecoder(options)  # so that wrong options are reported before the screen is cleared
-    if "-" in options.files:
-        _free_the_keyboard()
+    options.stopped = Event()
+    close_input = _free_the_keyboard() if "-" in options.files else None
 
     def export(chosen: Iterator[Frame], file: str) -> int:
         with output_bytes(file, options.files, recursive=options.recursive) as stream:
@@ -66,8 +70,13 @@ def run(options: argparse.Namespace) -> int:
             output.finish()
         return output.count
 
+    def stop() -> None:
+        options.stopped.set()
+        if close_input is not None:
+            close_input()
+
     with FrameIndex(catalog_of(options), sealed=not options.show_secrets) as index:
-        Browser(loading(index, dumps_in(options)), index, title_of(options), export).run()
+        Browser(loading(index, dumps_in(options)), index, title_of(options), export, stop).run()
     return 0
 
 
@@ -85,10 +94,29 @@ def loading(index: FrameIndex, dumps: Iterable[Dump]) -> Iterator[int]:
                 yield len(index)
 
 
-def _free_the_keyboard() -> None:
-    """Read the dump from the pipe, but keys from the terminal."""
-    pipe = os.dup(0)
+def _free_the_keyboard() -> Callable[[], None]:
+    """Read the dump from the pipe, but keys from the terminal; return what ends the dump.
+
+    A read from a pipe cannot be interrupted, and the application waits for its threads: a thread of its own, for which
+    nobody waits, copies what arrives into a second pipe, which can be ended here.
+    """
+    arriving = os.dup(0)
     terminal = os.open("/dev/tty", os.O_RDONLY)
     os.dup2(terminal, 0)
     os.close(terminal)
-    sys.stdin = os.fdopen(pipe)
+    copy, end = os.pipe()
+
+    def copy_all() -> None:
+        with suppress(BrokenPipeError), os.fdopen(end, "wb", buffering=0) as stream:
+            while data := os.read(arriving, PORTION):
+                stream.write(data)
+
+    def close() -> None:
+        nowhere = os.open(os.devnull, os.O_WRONLY)
+        with suppress(OSError):
+            os.dup2(nowhere, end)  # not os.close: the thread may be writing
+        os.close(nowhere)
+
+    Thread(target=copy_all, daemon=True).start()
+    sys.stdin = os.fdopen(copy)
+    return close

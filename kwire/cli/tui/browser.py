@@ -35,13 +35,14 @@ from ...statistics.traffic import Traffic
 from ...statistics.users import NOTHING
 from ..filters.time_span import TimeSpan
 from ..timeline.read_activity import ActivityReader
+from .filter_suggester import FilterSuggester
 from .frame_index import FrameIndex
 from .help_screen import HelpScreen
 from .list_screen import ListScreen
 from .panes import ByteList, FieldList, FrameList, LinePane
 
 PLACEHOLDERS = {
-    "filter": "display filter: error_code and latency > 20ms     Enter, Esc",
+    "filter": "display filter: error_code and latency > 20ms     Enter, Esc, Right completes",
     "write": "write to: part.pcap     Enter, Esc",
     "find": "find in lines: orders     Enter, Esc; then n, N",
     "go to": "frame or time: 120, 06:27:38     Enter, Esc",
@@ -59,6 +60,7 @@ class Browser(App[None]):
         index: the frames.
         title: the name of the dump.
         export: writes frames to a file, given its name, and returns their number; raises KwireError, OSError.
+        stop: ends the reading of a dump that grows, or of a pipe.
     """
 
     CSS = """
@@ -96,11 +98,12 @@ class Browser(App[None]):
         index: FrameIndex,
         title: str,
         export: Callable[[Iterator[Frame], str], int],
+        stop: Callable[[], None] = lambda: None,
     ) -> None:
         super().__init__()
         self.title = title
         self.index: FrameIndex = index
-        self._loading, self._export = loading, export
+        self._loading, self._export, self._stop = loading, export, stop
         self._filter: DisplayFilter | None = None
         self._connection: int | None = None
         self._slowest_first = self._loaded = False
@@ -111,6 +114,7 @@ class Browser(App[None]):
         self._marks: set[int] = set()
         self._problem = ""
         self._summary = MessageSummary()
+        self._suggester = FilterSuggester(index.catalog)
         self._shown = array("I")
         self._current: int | None = None  # the frame whose fields are shown
         self._seen = 0  # frames to which the filter was applied
@@ -122,13 +126,17 @@ class Browser(App[None]):
             yield FieldList(id="fields")
             yield ByteList(id="bytes")
         yield Static(id="state", markup=False)
-        yield Input(id="ask")
+        yield Input(id="ask", select_on_focus=False)
         yield Footer()
 
     def on_mount(self) -> None:
         """Start loading the index."""
         self.query_one(FrameList).focus()
         self.load()
+
+    def on_unmount(self) -> None:
+        """End the reading of a file that grows, or a pipe, for which the application waits."""
+        self._stop()
 
     @work(thread=True, exclusive=True, group="load")
     def load(self) -> None:
@@ -224,6 +232,7 @@ class Browser(App[None]):
         ask = self.query_one("#ask", Input)
         self._asked, self._recalled = what, 0
         ask.placeholder = PLACEHOLDERS[what]
+        ask.suggester = self._suggester if what == "filter" else None
         ask.value = self._filter.text if what == "filter" and self._filter else ""
         ask.styles.display = "block"
         ask.focus()

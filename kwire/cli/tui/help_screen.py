@@ -13,7 +13,7 @@ KEYS = """\
 Tab           next pane; Shift+Tab the one before
 Up Down k j   a line; PageUp, PageDown, Home g, End G
 Left Right    in the bytes: a byte
-/             filter, as --where; Up, Down: earlier filters
+/             filter, as --where; Right completes; Up, Down: earlier filters
 Escape        all frames again
 f             find text in lines; n and N: next, previous
 :             go to a frame (120) or time (06:27:38)

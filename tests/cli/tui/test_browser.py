@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 import asyncio
 import os
 import pty
@@ -9,6 +10,7 @@ import subprocess
 import sys
 from collections.abc import Awaitable, Callable, Iterator
 from pathlib import Path
+from threading import Event
 
 import pytest
 
@@ -16,6 +18,7 @@ import kwire
 from kwire.capture.dump import Dump
 from kwire.capture.open_dump import open_dump
 from kwire.cli.commands.browse import loading
+from kwire.cli.input.dumps import dumps_in
 from kwire.cli.main import main
 from kwire.cli.tui.browser import Browser
 from kwire.cli.tui.frame_index import FrameIndex
@@ -289,6 +292,28 @@ def test_keys_come_from_the_terminal_if_the_dump_comes_from_a_pipe() -> None:
     assert (done.stdout, done.stderr) == (b"b'key\\n' b'dump'\n", b"")
 
 
+def test_a_pipe_that_stays_open_is_ended() -> None:
+    program = (
+        "import os, sys; from kwire.cli.commands.browse import _free_the_keyboard; os.open(sys.argv[1], os.O_RDWR); "
+        "end = _free_the_keyboard(); print(sys.stdin.buffer.read(4)); end(); print(sys.stdin.buffer.read())"
+    )
+    keyboard, terminal = pty.openpty()
+    command = [sys.executable, "-c", program, os.ttyname(terminal)]
+    try:
+        pipe = subprocess.PIPE
+        with subprocess.Popen(command, stdin=pipe, stdout=pipe, stderr=pipe, start_new_session=True) as process:
+            assert process.stdin is not None
+            assert process.stdout is not None
+            assert process.stderr is not None
+            process.stdin.write(b"dump")
+            process.stdin.flush()
+            assert process.stdout.read() == b"b'dump'\nb''\n"
+            assert process.stderr.read() == b""
+    finally:
+        os.close(keyboard)
+        os.close(terminal)
+
+
 def test_find_go_to_marks_and_help() -> None:
     async def steps(screen: Screen) -> None:
         await screen.type("f", "joingroup")
@@ -325,6 +350,37 @@ def test_earlier_filters_are_recalled() -> None:
         assert "filter: api==fetch" in screen.state
 
     browse(steps)
+
+
+def test_the_last_word_of_a_filter_is_completed() -> None:
+    async def steps(screen: Screen) -> None:
+        await screen.press("slash", *"api == JoinG", "right", *" and laten", "right", *" > 20ms", "enter")
+        assert "filter: api == JoinGroup and latency > 20ms" in screen.state
+        await screen.press("slash", "end", *" and no_such", "right", "enter")
+        assert "no message has the field no_such" in screen.state
+
+    browse(steps)
+
+
+def test_a_growing_file_is_followed_until_the_end(tmp_path: Path) -> None:
+    file, data = tmp_path / "grows.pcap", Path(CAPTURE).read_bytes()
+    file.write_bytes(data[:20000])
+    options = argparse.Namespace(follow=True, files=[str(file)], hex=None, recursive=False, stopped=Event())
+
+    async def run() -> None:
+        with FrameIndex(catalog_for()) as index:
+            app = Browser(loading(index, dumps_in(options)), index, "x", Written(), options.stopped.set)
+            async with app.run_test(size=(80, 24)) as pilot:
+                while not len(index):
+                    await pilot.pause(0.05)
+                assert len(index) < 114
+                with file.open("ab") as stream:
+                    stream.write(data[20000:])
+                while len(index) < 114:
+                    await pilot.pause(0.05)
+            assert options.stopped.is_set()
+
+    asyncio.run(run())
 
 
 def test_an_event_of_the_timeline_leads_to_its_frame(capsys: pytest.CaptureFixture[str]) -> None:
