@@ -8,8 +8,9 @@ from __future__ import annotations
 from array import array
 from collections.abc import Callable, Iterator
 from functools import partial
+from threading import Lock
 from time import monotonic
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from textual import work
 from textual.app import App, ComposeResult
@@ -20,16 +21,20 @@ from textual.widgets import Footer, Input, Static
 from textual.worker import get_current_worker
 
 from ...errors import KwireError
-from ...protocol import Frame
+from ...protocol import Frame, Result
 from ...protocol.message_summary import MessageSummary
 from ...query.display_filter import DisplayFilter, parse_filter
 from ...render.colours import Style
 from ...render.frame_line import frame_line
+from ...render.nested_fields import frame_record_lines
 from ...render.value_text import count_text
 from ..filters.time_span import TimeSpan
 from .frame_index import FrameIndex
 from .help_screen import HelpScreen
 from .panes import ByteList, FieldList, FrameList, LinePane
+
+if TYPE_CHECKING:
+    from ...serdes import RecordDeserializer
 
 PLACEHOLDERS = {
     "filter": "display filter: error_code and latency > 20ms     Enter, Esc",
@@ -50,6 +55,7 @@ class Browser(App[None]):
         index: the frames.
         title: the name of the dump.
         export: writes frames to a file, given its name, and returns their number; raises KwireError, OSError.
+        values: decodes keys and values by schema, which stand below the fields; None shows none.
     """
 
     CSS = """
@@ -85,11 +91,13 @@ class Browser(App[None]):
         index: FrameIndex,
         title: str,
         export: Callable[[Iterator[Frame], str], int],
+        values: RecordDeserializer | None = None,
     ) -> None:
         super().__init__()
         self.title = title
         self.index: FrameIndex = index
         self._loading, self._export = loading, export
+        self._values, self._reading_values = values, Lock()
         self._filter: DisplayFilter | None = None
         self._connection: int | None = None
         self._slowest_first = self._loaded = False
@@ -203,10 +211,27 @@ class Browser(App[None]):
                 result = self.index.result(number)
                 fields.show(result)
                 data.show(result.frame.data)
+                if self._values is not None:
+                    self.read_records(number, result, self._values)
         elif isinstance(event.pane, ByteList):
             fields.select(data.offset_at)
         elif (span := fields.span) is not None:
             data.mark(span.start, span.stop)
+
+    @work(thread=True, exclusive=True, group="records")
+    def read_records(self, number: int, result: Result, values: RecordDeserializer) -> None:
+        """Show the records of a frame by schema, in the background: a registry may answer late."""
+        worker = get_current_worker()
+        with self._reading_values:
+            if worker.is_cancelled:
+                return
+            lines = list(frame_record_lines(result, Style(width=WIDE), values, self._summary))
+        if lines and not worker.is_cancelled:
+            self.call_from_thread(self._show_records, number, lines)
+
+    def _show_records(self, number: int, lines: list[str]) -> None:
+        if number == self._current:
+            self.query_one(FieldList).show_records(lines)
 
     def action_ask(self, what: str) -> None:
         """Prompt for a filter, a file to write to, a text to find, or a frame or time to go to."""
