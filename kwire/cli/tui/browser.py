@@ -23,6 +23,7 @@ from textual.worker import get_current_worker
 from ...errors import KwireError
 from ...protocol import Frame, Result
 from ...protocol.message_summary import MessageSummary
+from ...query.available_paths import check_available
 from ...query.display_filter import DisplayFilter, parse_filter
 from ...render.colours import Style
 from ...render.frame_line import frame_line
@@ -260,13 +261,18 @@ class Browser(App[None]):
                 self._problem = self._write_frames(text) if text else ""
                 self._state()
                 return
-            self._filter = parse_filter(text, self.index.catalog) if text else None
+            self._filter = self._parse(text) if text else None
             self._problem = ""
         except (KwireError, OSError) as error:
             self._problem = str(error)
             self._state()
             return
         self._again()
+
+    def _parse(self, text: str) -> DisplayFilter:
+        wanted = parse_filter(text, self.index.catalog)
+        check_available(wanted.expression.paths, self.index.catalog, of_records=False)
+        return wanted
 
     def on_key(self, event: Key) -> None:
         """Recall earlier texts in the prompt."""
