@@ -88,8 +88,8 @@ def _text(name: str) -> Callable[[Any], Iterable[Any]]:
         if not hasattr(entry, "record"):
             return ()
         by_schema = getattr(entry, f"{name}_by_schema")
-        is_decoded = by_schema is not None and by_schema.error is None
-        return (by_schema.json if is_decoded else text_or_bytes(getattr(entry.record, name)),)
+        is_read = by_schema is not None and by_schema.json
+        return (by_schema.json if is_read else text_or_bytes(getattr(entry.record, name)),)
 
     return read
 
@@ -236,7 +236,7 @@ def read_records(path: FieldPath) -> Values:
 def _values_by_schema(entry: Any, path: FieldPath) -> Iterator[Any]:
     """Yield the values at a path in a key or value, if its schema decodes it."""
     by_schema = getattr(entry, f"{path.part}_by_schema", None)
-    if by_schema is not None and by_schema.error is None:
+    if by_schema is not None and by_schema.json:
         yield from _json_elements(by_schema.value, path.steps[0][1], path.steps[1:], path.is_whole)
 
 
