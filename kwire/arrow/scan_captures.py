@@ -127,6 +127,12 @@ class CaptureScan:
         for part in divide_files(self._files, reading, size):
             yield ScanFragment(reading.options, self._chosen, part)
 
+    if not TYPE_CHECKING:  # for type checkers, it would have every attribute
+
+        def __getattr__(self, name: str) -> Any:
+            readers = "lazy() returns a polars.LazyFrame, reader() a pyarrow.RecordBatchReader"
+            raise AttributeError(f"a scan has no {name!r}; {readers}", name=name, obj=self)
+
     def lazy(self) -> LazyFrame:
         """Return a `polars.LazyFrame`, which reads only the columns that a query uses: without `message`, no body.
 

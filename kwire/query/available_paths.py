@@ -45,7 +45,7 @@ def _frames_have(path: FieldPath, catalog: Catalog) -> bool:
 
 
 def _records_have(path: FieldPath, catalog: Catalog) -> bool:
-    if path.name in RECORD_PROPERTIES or path.name in DISK_FIELDS:
+    if path.part or path.name in RECORD_PROPERTIES or path.name in DISK_FIELDS:
         return True
     return path.property is None and _is_field(path, catalog, of_wire=False)
 

@@ -20,6 +20,7 @@ from .frame_properties import OF_OPTIONS, PROPERTIES, Property
 Steps = tuple[tuple[str, int | None], ...]  # names of attributes; for arrays the index of one element, or None for all
 _KINDS = {"string": "text", "bool": "boolean", "uuid": "uuid", "bytes": "bytes", "records": "bytes"}
 _ON_WIRE = object()
+RECORD_PARTS = ("key.", "key[", "value.", "value[")  # no message has a struct with one of these names
 
 
 class WireStep(NamedTuple):
@@ -61,6 +62,11 @@ class FieldPath:
     def name(self) -> str:
         """The name of a property that the path may mean; empty for a path of several steps or with a leading dot."""
         return self.steps[0][0] if len(self.steps) == 1 and self.text[0] != "." else ""
+
+    @property
+    def part(self) -> str:
+        """`key` or `value` if the path leads into a record's key or value that a schema decodes; otherwise empty."""
+        return self.steps[0][0] if len(self.steps) > 1 and self.text.startswith(RECORD_PARTS) else ""
 
     @property
     def property(self) -> Property | None:

@@ -26,6 +26,9 @@ from .tokens import COMPARISONS, OPERATORS, FilterToken, split_tokens
 MOST_TEXT, MOST_DEPTH = 10_000, 100  # most characters of a filter; deepest nesting of parentheses and `not`
 
 
+KINDS_BY_SCHEMA = frozenset(("number", "text", "boolean", "struct"))  # what JSON has
+
+
 class Operand(NamedTuple):
     """The operand of a test: a path, the fields that it can mean, and the kinds of their values.
 
@@ -136,8 +139,12 @@ class FilterParser:
         steps = []
         for part in token.value.lstrip(".").split("."):
             name, _, index = part.rstrip("]").partition("[")
-            steps.append((snake_case(name) if name != name.lower() else name, int(index) if index else None))
-        return self._find_operand(FieldPath(token.value, tuple(steps)), token.column)
+            steps.append((name, int(index) if index else None))
+        path = FieldPath(token.value, tuple(steps))
+        if path.part:
+            return Operand(path, KnownFields(iter(())), KINDS_BY_SCHEMA)
+        attributes = ((snake_case(name) if name != name.lower() else name, index) for name, index in steps)
+        return self._find_operand(FieldPath(token.value, tuple(attributes)), token.column)
 
     def _find_operand(self, path: FieldPath, column: int) -> Operand:
         """Return what a path can mean. A property has precedence over fields with its name."""

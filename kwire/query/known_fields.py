@@ -25,6 +25,8 @@ def fields_at(path: FieldPath, catalog: Catalog) -> Iterator[Known]:
     >>> [(spec.name, field.name) for spec, field in fields_at(path, catalog_for())]
     [('UserScramCredentialRecord', 'StoredKey')]
     """
+    if path.part:
+        return
     names = tuple(name for name, _ in path.steps)
     spellings = [names[-1], *(field for (_, field), attribute in ATTRIBUTES.items() if attribute == names[-1])]
     for spec in map(catalog.spec, catalog.names_with(spellings)):

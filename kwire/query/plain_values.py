@@ -120,6 +120,8 @@ def plain_entry(path: FieldPath, entry: Any) -> list[Any]:
 
 def has_one_value(path: FieldPath, catalog: Catalog) -> bool:
     """Return whether an item has at most one value at a path, so that JSON needs no array for it."""
+    if path.part:
+        return False  # arrays may be on the way
     known = path.property or RECORD_PROPERTIES.get(path.name)
     if known is not None:
         return not getattr(known, "is_list", False) and path.name != "header"

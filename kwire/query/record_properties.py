@@ -16,7 +16,7 @@ from ..protocol.nested.versioned_message import Embedded, embedded_codec
 from ..runtime.lazy_patterns import lazy_pattern
 from ..values import kind
 from .expression import Constant, ManyValues, Values
-from .field_path import FieldPath, FieldSite
+from .field_path import FieldPath, FieldSite, Steps
 
 TYPES = ("record", "batch", "zeros", "undecodable", "diskEntry")
 # The fields of the entries of files beside segments: `kwire.capture.logs.disk_entry`.
@@ -88,8 +88,8 @@ def _text(name: str) -> Callable[[Any], Iterable[Any]]:
         if not hasattr(entry, "record"):
             return ()
         by_schema = getattr(entry, f"{name}_by_schema")
-        is_decoded = by_schema is not None and by_schema.error is None
-        return (by_schema.json if is_decoded else text_or_bytes(getattr(entry.record, name)),)
+        is_read = by_schema is not None and by_schema.json
+        return (by_schema.json if is_read else text_or_bytes(getattr(entry.record, name)),)
 
     return read
 
@@ -193,8 +193,8 @@ RECORD_PROPERTIES: dict[str, RecordProperty] = {
     "offset": RecordProperty("number", _of_record("offset"), "offset of the record"),
     "timestamp": RecordProperty("milliseconds", _of_record("timestamp"), "milliseconds since 1970, or a time"),
     "time": RecordProperty("time", _read_time, "the timestamp as a time"),
-    "key": RecordProperty("text", _text("key"), "key, as text if it is UTF-8; with --registry, as JSON"),
-    "value": RecordProperty("text", _text("value"), "value, as text if it is UTF-8; with --registry, as JSON"),
+    "key": RecordProperty("text", _text("key"), "key, as text if it is UTF-8; with --registry, as JSON: key.id"),
+    "value": RecordProperty("text", _text("value"), "value, likewise: value.id"),
     "header": RecordProperty("text", _read_headers, "headers, as name=value"),
     "topic": RecordProperty("text", _read_topic, "topic of the log"),
     "group": RecordProperty("text", _read_group, "group of a record of __consumer_offsets"),
@@ -225,10 +225,37 @@ def read_records(path: FieldPath) -> Values:
         return ManyValues(known.read)
     if path.property is not None:
         return Constant(())
+    if path.part:
+        return ManyValues(lambda entry: _values_by_schema(entry, path))
     name = ".".join(name for name, _ in path.steps)
     if name in DISK_FIELDS:
         return ManyValues(lambda entry: _disk_values(entry, name) or _message_values(entry, path))
     return ManyValues(lambda entry: _message_values(entry, path))
+
+
+def _values_by_schema(entry: Any, path: FieldPath) -> Iterator[Any]:
+    """Yield the values at a path in a key or value, if its schema decodes it."""
+    by_schema = getattr(entry, f"{path.part}_by_schema", None)
+    if by_schema is not None and by_schema.json:
+        yield from _json_elements(by_schema.value, path.steps[0][1], path.steps[1:], path.is_whole)
+
+
+def _json_values(value: Any, steps: Steps, is_whole: bool) -> Iterator[Any]:
+    """Yield the values that are these steps away from a value of JSON."""
+    if not steps:
+        yield value
+        return
+    name, index = steps[0]
+    if isinstance(value, dict) and name in value:
+        yield from _json_elements(value[name], index, steps[1:], is_whole)
+
+
+def _json_elements(member: Any, index: int | None, rest: Steps, is_whole: bool) -> Iterator[Any]:
+    if not isinstance(member, list) or (is_whole and not rest and index is None):
+        yield from _json_values(member, rest, is_whole)
+        return
+    for element in member if index is None else member[index : index + 1]:
+        yield from _json_values(element, rest, is_whole)
 
 
 def _message_values(entry: Any, path: FieldPath) -> Iterable[Any]:

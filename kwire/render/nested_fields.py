@@ -3,21 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from itertools import islice
+from itertools import groupby, islice
 from typing import TYPE_CHECKING, Any
 
 from ..capture.logs.log_batch import LogBytes, LogRecord
 from ..capture.logs.log_reader import read_records
 from ..errors import KwireError
+from ..protocol import Result
+from ..protocol.message_summary import MessageSummary
 from ..protocol.nested import decode_assignment, decode_subscription
 from ..protocol.nested.versioned_message import Embedded
 from .colours import Style
+from .escaping import escape_line
 from .record_lines import RecordLines
 
 if TYPE_CHECKING:
     from ..serdes import RecordDeserializer
 
-MOST = 1000  # lines of one field
+MOST = 1000  # lines of the records of one field, or of one frame
 CONSUMER = "consumer"  # the protocol type of groups whose bytes can be decoded
 # (message, field) -> how to parse its bytes
 _MEMBERS: dict[tuple[str, str], Callable[[bytes], Embedded]] = {
@@ -75,16 +78,41 @@ def record_lines(
     """
     if (message, field) not in _RECORDS or not isinstance(value, bytes) or not value:
         return
-    lines = RecordLines(style)
-    records = _lines(read_records(value, topic, values), lines)
-    yield from islice(records, MOST)
-    if next(records, None) is not None:
-        yield style.paint("dim", "... and more; kwire decode --jsonl has all bytes, kwire.parse_records all records")
+    yield from _first_lines(_lines(read_records(value, topic, values), RecordLines(style)), style)
+
+
+def frame_record_lines(
+    result: Result, style: Style, values: RecordDeserializer, summary: MessageSummary
+) -> Iterator[str]:
+    """Yield the records of a frame, those of each partition below its name; nothing if the frame has none.
+
+    Args:
+        result: the frame.
+        style: colours and width.
+        values: decodes keys and values by schema.
+        summary: knows the names of topic ids, and learns them from the frame.
+    """
+    from ..capture.logs.frame_records import read_frame_records  # trees of frames need it only with schemas
+
+    def lines() -> Iterator[str]:
+        records = read_frame_records(result, values, summary)
+        for (topic, partition), of_partition in groupby(records, key=lambda record: record[:2]):
+            name = f"{topic or 'unknown topic'}-{'?' if partition is None else partition}"
+            yield style.paint("dim", escape_line(f"# records of {name}"))
+            yield from _lines((record.entry for record in of_partition), RecordLines(style))
+
+    yield from _first_lines(lines(), style)
 
 
 def _lines(entries: Iterator[LogRecord | LogBytes | KwireError], lines: RecordLines) -> Iterator[str]:
     for entry in entries:
         if isinstance(entry, KwireError):
-            yield lines.style.paint("warning", f"! {entry}")
+            yield lines.style.paint("warning", escape_line(f"! {entry}"))
         else:
             yield from lines.lines(entry)
+
+
+def _first_lines(lines: Iterator[str], style: Style) -> Iterator[str]:
+    yield from islice(lines, MOST)
+    if next(lines, None) is not None:
+        yield style.paint("dim", "... and more; kwire decode --jsonl has all bytes, kwire.parse_records all records")

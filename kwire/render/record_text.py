@@ -54,13 +54,13 @@ def bytes_text(value: bytes | None, width: int = 60) -> str:
 
 
 def part_text(data: bytes | None, by_schema: SchemaValue | None, width: int = 60) -> str:
-    """Format a key or value as its schema reads it; without a schema, or if it does not decode, its bytes.
+    """Format a key or value as its schema reads it; without a schema, or if it cannot be read, its bytes.
 
     >>> from kwire.serdes import SchemaValue
     >>> part_text(b"k1", None), part_text(b"..", SchemaValue("AVRO", 7, "shop.Order", '{"id":4711}'))
     ('"k1"', '{"id":4711}')
     """
-    if by_schema is None or by_schema.error is not None:
+    if by_schema is None or not by_schema.json:
         return bytes_text(data, width)
     return shorten(by_schema.json, width)
 
@@ -152,7 +152,7 @@ def bytes_json(value: bytes | None) -> dict[str, Any] | None:
 
 
 def part_json(data: bytes | None, by_schema: SchemaValue | None) -> dict[str, Any] | None:
-    """Return a key or value as JSON: `{"schema": ..., "payload": ...}`, or its bytes and why they do not decode.
+    """Return a key or value as JSON: `{"schema": ..., "payload": ...}`, or its bytes, and the error of one that is bad.
 
     >>> from kwire.serdes import SchemaValue
     >>> part_json(b"..", SchemaValue("AVRO", 7, "shop.Order", '{"id":4711}'))["schema"]
@@ -162,10 +162,14 @@ def part_json(data: bytes | None, by_schema: SchemaValue | None) -> dict[str, An
         return bytes_json(data)
     from ..serdes.schema_value import schema_json
 
-    if by_schema.error is None:
-        return {"schema": schema_json(by_schema), "payload": msgspec.Raw(by_schema.json.encode())}
-    error = {"code": by_schema.error.code, "message": str(by_schema.error)}
-    return {**(bytes_json(data) or {}), "schema": schema_json(by_schema), "error": error}
+    members: dict[str, Any] = {"schema": schema_json(by_schema)}
+    if by_schema.json:
+        members["payload"] = msgspec.Raw(by_schema.json.encode())
+    else:
+        members = {**(bytes_json(data) or {}), **members}
+    if by_schema.error is not None:
+        members["error"] = {"code": by_schema.error.code, "message": str(by_schema.error)}
+    return members
 
 
 def embedded_json(embedded: Embedded | None) -> dict[str, Any] | None:

@@ -86,7 +86,7 @@ class RecordTree:
         self, name: str, data: bytes | None, embedded: Embedded | None, by_schema: SchemaValue | None
     ) -> Iterator[str]:
         codec = None if embedded is None else embedded_codec(embedded)
-        if by_schema is not None and by_schema.error is None:
+        if by_schema is not None and by_schema.json:
             yield self._line(name, escape_line(by_schema.title), 2)
             yield "      " + self.style.paint("value", escape_line(part_text(data, by_schema, WIDTH)))
             return

@@ -9,10 +9,8 @@ from typing import Any
 import msgspec
 
 from .avro_bounds import needs_walk, walk_value
-from .schema_document import MOST_BYTES, SchemaDocument
+from .schema_document import SchemaDocument, load_schema
 from .schema_error import BAD_SCHEMA, BAD_VALUE, SchemaError, library_reason, missing_library
-
-MOST_NESTED = 200  # brackets in each other, in the text of a schema
 
 
 class AvroReader:
@@ -33,7 +31,7 @@ class AvroReader:
         self._read_value = schemaless_reader
         self._named: dict[str, Any] = {}
         for part in (*document.references, document):
-            parsed = _load_text(part.text)
+            parsed = load_schema(part.text)
             try:
                 self._schema: Any = parse_schema(parsed, named_schemas=self._named)
             except Exception as error:  # a library on hostile input: KeyError, TypeError, RecursionError and its own
@@ -58,28 +56,6 @@ class AvroReader:
         if left:
             raise SchemaError(BAD_VALUE, f"{left} byte{'s' * (left != 1)} after it")
         return self.name, text, 0
-
-
-def _load_text(text: str) -> Any:
-    """Load the JSON of a schema; the bare name of a type is a schema, too."""
-    if len(text) > MOST_BYTES or not _is_shallow(text):
-        raise SchemaError(BAD_SCHEMA, f"more than {MOST_BYTES:,} characters, or {MOST_NESTED} brackets in each other")
-    try:
-        return msgspec.json.decode(text)
-    except (msgspec.DecodeError, UnicodeEncodeError, RecursionError) as error:
-        raise SchemaError(BAD_SCHEMA, f"it is not JSON: {error}") from None
-
-
-def _is_shallow(text: str) -> bool:
-    depth = 0
-    for character in text:
-        if character in "[{":
-            depth += 1
-            if depth > MOST_NESTED:
-                return False
-        elif character in "]}":
-            depth -= 1
-    return True
 
 
 def _plain(value: Any) -> Any:

@@ -112,7 +112,9 @@ class RecordDeserializer:
                 raise SchemaError(BAD_VALUE, f"{len(payload):,} bytes: values of up to {MOST_VALUE:,} are decoded")
             name, text, unread = reader.read(payload, framed=framed)
         except SchemaError as error:
-            return SchemaValue(kind, schema_id, getattr(reader, "name", ""), error=error.with_traceback(None))
+            return SchemaValue(
+                kind, schema_id, getattr(reader, "name", ""), error.json, error=error.with_traceback(None)
+            )
         return SchemaValue(kind, schema_id, name, text, unread)
 
     def _find(self, key: _Key) -> _Known | None:

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Literal, Protocol
+from typing import Any, Literal, Protocol
 
 import msgspec
+
+from .schema_error import BAD_SCHEMA, SchemaError
 
 AVRO, JSON, PROTOBUF = "AVRO", "JSON", "PROTOBUF"  # the registry's `schemaType`
 KINDS = AVRO, JSON, PROTOBUF
 MOST_BYTES = 1 << 20  # of one schema
+MOST_NESTED = 200  # brackets in each other, in the text of a schema
 MOST_REFERENCES = 64  # schemas that one schema uses, directly or not
 
 Part = Literal["key", "value"]
@@ -46,3 +49,29 @@ class SchemaSource(Protocol):
 
     def find_by_topic(self, topic: str, part: Part) -> SchemaDocument | None:
         """Return the schema of the keys or values of a topic; None, at once, if there is none. Raises SchemaError."""
+
+
+def load_schema(text: str) -> Any:
+    """Return the JSON of a schema of Avro or JSON Schema; the bare name of a type is one, too.
+
+    Raises:
+        SchemaError: it is not JSON, too large, or nested too deep.
+    """
+    if len(text) > MOST_BYTES or not _is_shallow(text):
+        raise SchemaError(BAD_SCHEMA, f"more than {MOST_BYTES:,} characters, or {MOST_NESTED} brackets in each other")
+    try:
+        return msgspec.json.decode(text)
+    except (msgspec.DecodeError, UnicodeEncodeError, RecursionError) as error:
+        raise SchemaError(BAD_SCHEMA, f"it is not JSON: {error}") from None
+
+
+def _is_shallow(text: str) -> bool:
+    depth = 0
+    for character in text:
+        if character in "[{":
+            depth += 1
+            if depth > MOST_NESTED:
+                return False
+        elif character in "]}":
+            depth -= 1
+    return True

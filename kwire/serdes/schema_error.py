@@ -16,12 +16,14 @@ class SchemaError(KwireError):
         code: `NO_SCHEMA` (the source has no schema of this id), `NO_ANSWER` (the registry cannot be asked),
             `BAD_SCHEMA` (a schema that cannot be used), `BAD_VALUE` (the bytes do not fit the schema), `NO_LIBRARY`.
         problem: the reason.
+        json: the value as JSON on one line, if it can be read although it does not fit its schema.
     """
 
-    def __init__(self, code: str = "", problem: str = "") -> None:
+    def __init__(self, code: str = "", problem: str = "", json: str = "") -> None:
         super().__init__()
         self.code: str = code
         self.problem: str = problem
+        self.json: str = json
 
     def __str__(self) -> str:
         return self.problem

@@ -17,10 +17,11 @@ class SchemaValue(msgspec.Struct, frozen=True):
         kind: `AVRO`, `JSON` or `PROTOBUF`; None if the schema is unknown.
         schema_id: the id in the value; None for a schema of the topic.
         name: the full name of the record or message, such as `shop.Order`; empty if the schema has none.
-        json: the value as JSON on one line; empty if there is an error. Bytes are base64; times are ISO 8601; decimals
-            are strings; of a union, the value is written without the name of its type.
+        json: the value as JSON on one line; empty if it cannot be read. One that does not fit its JSON Schema is kept.
+            Bytes are base64; times are ISO 8601; decimals are strings; of a union, the value is written without the
+            name of its type.
         unread: for `PROTOBUF`, the number of bytes in fields that the schema does not have.
-        error: why it cannot be read; None if it can.
+        error: why it cannot be read, or does not fit its schema; None if it does.
     """
 
     kind: str | None

@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import pickle
 from collections import Counter
+from copy import copy
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -168,3 +169,11 @@ def test_what_a_lazy_frame_needs_is_named() -> None:
         pytest.skip("polars is installed")
     with pytest.raises(MissingExtra, match=r"lazy needs the library polars; pip install 'kwire\[polars\]'"):
         kwire.arrow.scan(PCAP).lazy()
+
+
+def test_what_a_scan_does_not_have_is_where_it_says() -> None:
+    rows = kwire.arrow.scan(PCAP)
+    with pytest.raises(AttributeError, match=r"no 'group_by'; lazy\(\) returns a polars.LazyFrame"):
+        rows.group_by  # type: ignore[attr-defined] # noqa: B018
+    assert not hasattr(rows, "collect")
+    assert copy(rows).threads == rows.threads

@@ -6,6 +6,7 @@ import json
 import re
 import subprocess
 import sys
+import tomllib
 import zipfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -84,7 +85,22 @@ def test_without_an_address_the_readme_has_no_dead_links() -> None:
 
 def test_the_changelog_is_short_and_its_links_lead_somewhere() -> None:
     text = (ROOT / "CHANGELOG.md").read_text("utf-8")
-    assert f"\n## {kwire.__version__}\n" in text
+    assert re.search(rf"^## {re.escape(kwire.__version__)}, \d{{4}}-\d\d-\d\d$", text, re.MULTILINE)
     assert text.count("\n") <= 200
     for link in links_in(text):
         assert (ROOT / link.split("#")[0]).is_file(), link
+
+
+def test_the_citation_is_of_this_version() -> None:
+    text = (ROOT / "docs/CITATION.cff").read_text("utf-8")
+    members = dict(re.findall(r"^([a-z-]+): (.+)$", text, re.MULTILINE))
+    changelog = (ROOT / "CHANGELOG.md").read_text("utf-8")
+    newest = re.search(r"^## (\d\S*), (\S+)$", changelog, re.MULTILINE)
+    assert newest
+    assert (members["version"], members["date-released"]) == newest.groups()
+    assert members["version"] == kwire.__version__
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
+    assert members["license"] == project["license"]
+    required = {"cff-version", "message", "title"}  # and authors: Citation File Format 1.2.0, "Valid keys"
+    assert required <= members.keys()
+    assert "\nauthors:\n  - name: " in text

@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
+import argparse
 import io
 import json
+import re
+import signal
+import subprocess
+import sys
 from contextlib import redirect_stderr, redirect_stdout
 from pathlib import Path
+from threading import Event
 from typing import Any, NamedTuple
 
 import pytest
@@ -13,10 +19,12 @@ import pytest
 import kwire
 from kwire import messages
 from kwire.arrow import records, write_records
+from kwire.cli.commands.mcp import Tools
+from kwire.cli.commands.proxy import ShownMessages
 from kwire.cli.main import main
 from kwire.testing import Kafka
 from tests.serdes.conftest import CASES, GOLDEN
-from tests.serdes.registry import Registry
+from tests.serdes.registry import Answer, Registry
 
 CLICK, TREE, KEY = CASES["JSON"], CASES["a record that holds itself"], CASES["a primitive type"]
 BAD = TREE[:-1]
@@ -229,3 +237,91 @@ def test_a_call_decodes_what_it_fetches(registry: Registry, form: list[str]) -> 
     assert '{"page":"/ø","n":9007199254740993}' in shown.out
     assert "it is cut short" in shown.out
     assert "by schema: 2 keys and values decoded, 1 not decoded" in shown.err
+
+
+def test_explain_has_the_records_below_the_bytes(frames: str, log: str, registry: Registry, tmp_path: Path) -> None:
+    for path, name in ((frames, "# records of clicks-3"), (log, "# batch at 0")):
+        plain = run("explain", path).out
+        shown = run("explain", path, "--registry", registry.url, code=1)
+        assert shown.out.startswith(plain)
+        comments = shown.out[len(plain) :].splitlines()
+        assert all(line.startswith("# ") for line in comments)
+        assert comments[0].startswith(name)
+        assert comments[-4] == '#        0 22:13:20.000 "eve": {"page":"/ø","n":9007199254740993}'
+        assert "!value: Tree, schema 3: it is cut short" in comments[-3]
+        assert "1 BAD_VALUE, first Tree, schema 3: it is cut short" in shown.err
+    hexdump = tmp_path / "explained.hex"
+    hexdump.write_text(run("explain", frames, "--registry", registry.url, code=1).out, "utf-8")
+    assert [frame.data for frame in kwire.read_dump(hexdump)] == [Path(frames).read_bytes()]
+
+
+def test_a_page_of_explain_has_the_records(frames: str, registry: Registry, tmp_path: Path) -> None:
+    page = tmp_path / "page.html"
+    run("explain", frames, "--html", "--registry", registry.url, "-o", str(page), code=1)
+    shown = page.read_text("utf-8").partition('<pre class="records">')[2].partition("</pre>")[0]
+    assert "&quot;eve&quot;: {&quot;page&quot;:&quot;/ø&quot;,&quot;n&quot;:9007199254740993}" in shown
+    run("explain", frames, "--html", "-o", str(page))
+    assert "<pre" not in page.read_text("utf-8")
+    error = run("explain", frames, "--fixture", "--registry", registry.url, code=2).err
+    assert "--registry shows what keys and values say: it cannot be combined with --fixture" in error
+
+
+def test_a_proxy_passes_messages_on_while_the_registry_is_asked(registry: Registry) -> None:
+    asked, may_answer, answer = Event(), Event(), registry.answer
+
+    def answer_later(target: str) -> Answer:
+        asked.set()
+        assert may_answer.wait(60)
+        return answer(target)
+
+    registry.answer = answer_later  # type: ignore[method-assign]
+    with Kafka() as kafka:
+        kafka.create_topic("clicks")
+        kafka.produce("clicks", CLICK, key=KEY)
+        proxy = [sys.executable, "-m", "kwire", "proxy", ":0", kafka.bootstrap_servers, "--registry", registry.url]
+        with subprocess.Popen(proxy, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+            try:
+                assert process.stdout and process.stderr
+                listening = re.search(r"listening on (\S+) for", process.stderr.readline())
+                assert listening
+                partition = {"partition": 0, "fetchOffset": 0, "partitionMaxBytes": 1_000_000}
+                topics = json.dumps([{"topic": "clicks", "partitions": [partition]}])
+                fetch = ("Fetch:11", f"topics:={topics}", "maxBytes=1000000", "minBytes=1")
+                run("call", listening[1], *fetch)
+                assert asked.wait(60)
+                run("call", listening[1], "ApiVersions:0")  # answered, though no registry answered yet
+                may_answer.set()
+                shown = ""
+                while not shown.count("<- ApiVersions:0"):
+                    shown += process.stdout.readline()
+                process.send_signal(signal.SIGINT)
+                assert process.wait(60) == 130
+                assert "kwire: by schema: 2 keys and values decoded, 0 not decoded\n" in process.stderr.read()
+            finally:
+                may_answer.set()
+                process.kill()
+    below = shown.partition("<- Fetch:11")[2].splitlines()
+    assert below[1] == "  # records of clicks-0"
+    assert below[4].endswith('"eve": {"page":"/ø","n":9007199254740993}')
+
+
+def test_json_of_a_proxy_has_the_records(registry: Registry, capsys: pytest.CaptureFixture[str], frames: str) -> None:
+    options = argparse.Namespace(quiet=False, jsonl=True, color="never", registry=registry.url)
+    with ShownMessages(options) as show:
+        for result in kwire.decode_frames(kwire.read_dump(frames)):
+            show(result)
+        show.finish()
+    assert show.count == 1
+    check_json(json.loads(capsys.readouterr().out)["records"])
+
+
+def test_an_assistant_asks_for_values(frames: str, log: str, registry: Registry) -> None:
+    tools = Tools([Path(frames), Path(log)], registry=registry.url)
+    assert "eve" not in tools.decode(log).text
+    assert '"eve": {"page":"/ø","n":9007199254740993}' in tools.decode(log, values=True).text
+    for answer in (tools.explain(frames, 0, values=True), tools.exchange(frames, 0, values=True)):
+        assert '"eve": {"page":"/ø","n":9007199254740993}' in answer.text
+        assert "kwire: 1 BAD_VALUE, first Tree, schema 3: it is cut short" in answer.text
+    with pytest.raises(ValueError, match="kwire mcp --registry URL"):
+        Tools([Path(frames)]).explain(frames, 0, values=True)
+    assert "not the URL of a schema registry" in run("mcp", frames, "--registry", "ftp://host", code=2).err

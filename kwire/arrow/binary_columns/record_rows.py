@@ -169,7 +169,7 @@ def _cells_of(value: SchemaValue | None) -> tuple[str | None, str | None, str | 
     if value is None:
         return None, None, None
     error = None if value.error is None else f"{value.error.code}: {value.error}"
-    return value.title, value.json if error is None else None, error
+    return value.title, value.json or None, error
 
 
 class FoundRecords:

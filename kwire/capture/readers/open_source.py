@@ -5,12 +5,15 @@ from __future__ import annotations
 from inspect import iscoroutinefunction
 from typing import TYPE_CHECKING, Any, overload
 
+from ...runtime.lazy_patterns import lazy_pattern
 from ..open_file import InputSource
 from .dump_reader import DumpReader
 
 if TYPE_CHECKING:
     from ...schema.catalog import Catalog
     from .async_dump_reader import AsyncBinarySource, AsyncDumpReader
+
+_HEX = lazy_pattern(r"(?:[0-9A-Fa-f]{2}\s*){4,}")
 
 
 @overload
@@ -60,4 +63,9 @@ def open(
         from .async_dump_reader import AsyncDumpReader
 
         return AsyncDumpReader(source, catalog=catalog, topic=topic, salvage=salvage)
-    return DumpReader(source, catalog=catalog, topic=topic, salvage=salvage)
+    try:
+        return DumpReader(source, catalog=catalog, topic=topic, salvage=salvage)
+    except FileNotFoundError as error:
+        if isinstance(source, str) and _HEX.fullmatch(source):
+            error.add_note("a str is a path; hex text is opened by kwire.open(text.encode())")
+        raise

@@ -16,6 +16,7 @@ from ...protocol import Frame
 from ..input.dump_decoder import DumpDecoder
 from ..input.dumps import dumps_in
 from ..options.inputs import add_files, title_of
+from ..options.registry import add_registry, deserializer_of
 from ..options.secrets import add_secrets
 from ..options.specs import add_profile, catalog_of
 from ..options.usage_error import UsageError
@@ -44,6 +45,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--follow", action="store_true", help="keep reading as FILE or a folder of captures grows")
     parser.add_argument("--as", dest="named", help=argparse.SUPPRESS)
     parser.add_argument("--body", action="store_true", help=argparse.SUPPRESS)
+    add_registry(parser)
     add_secrets(parser)
     add_profile(parser)
 
@@ -59,6 +61,7 @@ def run(options: argparse.Namespace) -> int:
     if not sys.stdout.isatty():
         raise UsageError("a terminal is needed: kwire browse fills the screen; kwire decode writes text")
     DumpDecoder(options)  # so that wrong options are reported before the screen is cleared
+    values = deserializer_of(options)
     options.stopped = Event()
     close_input = _free_the_keyboard() if "-" in options.files else None
 
@@ -76,7 +79,7 @@ def run(options: argparse.Namespace) -> int:
             close_input()
 
     with FrameIndex(catalog_of(options), sealed=not options.show_secrets) as index:
-        Browser(loading(index, dumps_in(options)), index, title_of(options), export, stop).run()
+        Browser(loading(index, dumps_in(options)), index, title_of(options), export, stop, values).run()
     return 0
 
 

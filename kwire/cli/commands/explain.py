@@ -17,22 +17,27 @@ from ...capture.open_file import read_text
 from ...codecs.tracing import Span
 from ...errors import DumpError
 from ...protocol import Result, Token, Undecodable
+from ...protocol.message_summary import MessageSummary
 from ...render.annotated_hex import frame_lines
 from ...render.colours import Style
 from ...render.escaping import escape
 from ...render.fixture import fixture_text, rewrite_fixture
-from ...render.html.explain_page import explain_page
+from ...render.html.explain_page import WIDEST, explain_page
+from ...render.nested_fields import frame_record_lines
 from ...render.record_lines import RecordLines
 from ...render.record_text import batch_text
 from ...render.value_text import count_text
 from ...schema.sensitive_fields import Hidden
 from ..filters.kafka_frames import omit_other_streams
 from ..input.dump_decoder import items, results
+from ..input.log_entries import open_batches
+from ..input.topic_names import look_ahead_in
 from ..options.inputs import add_inputs, title_of
 from ..options.output import add_colour
+from ..options.registry import add_registry, count_undecoded, deserializer_of
 from ..options.secrets import masker
 from ..options.usage_error import UsageError
-from ..output.explained_frame import print_result
+from ..output.explained_frame import print_comments, print_result
 from ..output.output_files import output_text
 from ..terminal.remarks import remark
 from ..terminal.terminal_style import style_for
@@ -58,30 +63,61 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--fixture", action="store_true", help="write a golden fixture (of the only frame)")
     parser.add_argument("--writer", metavar="WHO", help="for --fixture: the program that wrote the bytes; not kwire")
     parser.add_argument("--in-place", action="store_true", help="for --fixture: update annotations of fixture files")
+    add_registry(parser)
     add_colour(parser)
 
 
 def run(options: argparse.Namespace) -> int:
-    """Print every byte of every frame with its field. Returns 1 if a frame did not decode."""
+    """Print every byte of every frame with its field. Returns 1 if a frame, a key or a value did not decode."""
+    if options.registry is not None and (options.fixture or options.in_place):
+        raise UsageError("--registry shows what keys and values say: it cannot be combined with --fixture")
+    if options.output and not options.html:
+        raise UsageError("-o goes with --html; without it, use > FILE")
     if options.html:
         return _html(options)
-    if options.output:
-        raise UsageError("-o goes with --html; without it, use > FILE")
     if options.in_place:
         return _in_place(options)
-    if options.fixture:
-        return _fixture(options)
+    return _fixture(options) if options.fixture else _text(options)
+
+
+def _text(options: argparse.Namespace) -> int:
     style = style_for(sys.stdout, options.color)
+    records = _RecordsBySchema(options, style)
     failed = 0
     for index, result in enumerate(_remark_if_empty(omit_other_streams(items(options, trace=True)))):
         if index:
             print()
         if isinstance(result, LogBatch | LogBytes):
             failed |= _print_batch(result, style, types=not options.no_types, sealed=not options.show_secrets)
+            print_comments(records.of_batch(result))
             continue
-        print_result(result, style, types=not options.no_types)
+        print_result(result, style, types=not options.no_types, records=records.of_frame(result))
         failed |= isinstance(result, Undecodable) and result.is_failure
-    return failed
+    return failed or int(count_undecoded(options) > 0)
+
+
+class _RecordsBySchema:
+    """Writes the records of frames and of batches as `kwire decode` does, if --registry is given."""
+
+    def __init__(self, options: argparse.Namespace, style: Style) -> None:
+        self._options = options
+        self._style = Style(width=style.width - 2)  # the lines are comments
+        self._values = deserializer_of(options)
+        self._summary = MessageSummary()
+        if self._values is not None:
+            look_ahead_in(options, self._summary)
+
+    def of_frame(self, result: Result) -> Iterator[str]:
+        if self._values is not None:
+            yield from frame_record_lines(result, self._style, self._values, self._summary)
+
+    def of_batch(self, item: LogBatch | LogBytes) -> Iterator[str]:
+        if self._values is None or isinstance(item, LogBytes):
+            return
+        options, lines = self._options, RecordLines(self._style)
+        sealed = not options.show_secrets
+        for entry in open_batches(iter([item]), sealed=sealed, values=self._values, topic=options.log_of):
+            yield from lines.lines(entry)
 
 
 def _remark_if_empty(shown: Iterator[T]) -> Iterator[T]:
@@ -126,13 +162,14 @@ def _html(options: argparse.Namespace) -> int:
     if options.fixture or options.in_place:
         raise UsageError("--html and --fixture cannot be combined")
     failed: list[bool] = []
+    records = _RecordsBySchema(options, Style(width=WIDEST))
     decoded = note_failures(omit_other_streams(results(options, trace=True)), failed)
     with output_text(options.output, options.files, recursive=options.recursive) as write:
-        for piece in explain_page(title_of(options), islice(decoded, MOST_ON_PAGE)):
+        for piece in explain_page(title_of(options), islice(decoded, MOST_ON_PAGE), records.of_frame):
             write(piece)
     if len(failed) == MOST_ON_PAGE and next(decoded, None) is not None:
         remark(f"the page has the first {MOST_ON_PAGE:,} frames; kwire slice selects others, kwire browse shows all")
-    return int(any(failed))
+    return int(any(failed) or count_undecoded(options) > 0)
 
 
 def note_failures(decoded: Iterable[Result], failed: list[bool]) -> Iterator[Result]:

@@ -16,6 +16,7 @@ import msgspec
 
 from ...errors import DumpError, MissingExtra
 from ..options.inputs import add_keylog
+from ..options.registry import add_registry, deserializer_of
 from ..output.tool_schemas import OUTPUT_SCHEMAS
 
 MOST_TEXT = 40_000  # characters of a tool's result
@@ -38,6 +39,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of the command."""
     parser.add_argument("files", nargs="+", metavar="FILE", help="dumps, or folders of dumps, that may be read")
     add_keylog(parser)
+    add_registry(parser)
 
 
 class ToolAnswer(NamedTuple):
@@ -53,11 +55,13 @@ class Tools:
     Args:
         roots: files and folders that may be read.
         keylog: the file of TLS session keys for calls with `tls`; None if there is none.
+        registry: the schemas for calls with `values`, as --registry names them; None if there are none.
     """
 
-    def __init__(self, roots: list[Path], keylog: Path | None = None) -> None:
+    def __init__(self, roots: list[Path], keylog: Path | None = None, registry: str | None = None) -> None:
         self.roots: list[Path] = [root.resolve() for root in roots]
         self.keylog: Path | None = keylog
+        self.registry: str | None = registry
 
     @property
     def functions(self) -> list[Callable[..., ToolAnswer]]:
@@ -134,6 +138,7 @@ class Tools:
         since: str = "",
         until: str = "",
         tls: bool = False,
+        values: bool = False,
     ) -> ToolAnswer:
         """Decode frames of a dump, or records of a log segment, one line each.
 
@@ -147,31 +152,37 @@ class Tools:
             since: only frames from this time on, such as 2026-11-21T06:27:38 or 06:27:38.
             until: only frames up to this time.
             tls: read the TLS connections of a capture, with the keys of the server.
+            values: decode keys and values of a log segment's records by schema, with the registry of the server.
         """
+        schemas = self._schemas(values)
         named = {"--where": where, "--fields": fields, "--from": since, "--to": until}
         chosen = [f"{option}={value}" for option, value in named.items() if value]
-        return self._run("decode", *chosen, f"--first={_count(first)}", "--no-pager", *self._inputs(tls, file))
+        limits = f"--first={_count(first)}", "--no-pager"
+        return self._run("decode", *chosen, *limits, *schemas, *self._inputs(tls, file))
 
-    def explain(self, file: str, frame: int, tls: bool = False) -> ToolAnswer:
+    def explain(self, file: str, frame: int, tls: bool = False, values: bool = False) -> ToolAnswer:
         """Show all fields of one frame, with the names of error codes.
 
         Args:
             file: one of `files`.
             frame: its number in the dump, counted from 0, as decode prints it with fields=frame.
             tls: read the TLS connections of a capture, with the keys of the server.
+            values: decode keys and values of its records by schema, with the registry of the server.
         """
-        where = f"--where=frame == {int(frame)}"
-        return self._run("decode", "-v", where, "--first=1", "--no-pager", *self._inputs(tls, file))
+        chosen = f"--where=frame == {int(frame)}", "--first=1", "--no-pager"
+        return self._run("decode", "-v", *chosen, *self._schemas(values), *self._inputs(tls, file))
 
-    def exchange(self, file: str, frame: int, tls: bool = False) -> ToolAnswer:
+    def exchange(self, file: str, frame: int, tls: bool = False, values: bool = False) -> ToolAnswer:
         """Show a request and its response, with all fields, by the number of one of them.
 
         Args:
             file: one of `files`.
             frame: its number in the dump, counted from 0.
             tls: read the TLS connections of a capture, with the keys of the server.
+            values: decode keys and values of records by schema, with the registry of the server.
         """
-        return self._run("decode", "-v", f"--request={int(frame)}", "--no-pager", *self._inputs(tls, file))
+        chosen = f"--request={int(frame)}", "--no-pager"
+        return self._run("decode", "-v", *chosen, *self._schemas(values), *self._inputs(tls, file))
 
     def timeline(self, file: str, about: str = "", since: str = "", until: str = "", tls: bool = False) -> ToolAnswer:
         """List what happened in order: leaders, ISRs, disks, rebalances and why, errors, retries, connections.
@@ -241,6 +252,12 @@ class Tools:
         if tls and self.keylog is None:
             raise ValueError("this server has no TLS keys: it is started with kwire mcp --keylog KEYS FILE")
         return [*[f"--keylog={self.keylog}"] * tls, "--", *allowed]
+
+    def _schemas(self, values: bool) -> list[str]:
+        """Return the argument that names the schemas of keys and values, if they are to be decoded."""
+        if values and self.registry is None:
+            raise ValueError("this server has no schemas: it is started with kwire mcp --registry URL|DIR FILE")
+        return [f"--registry={self.registry}"] * values
 
     def _check_readable(self, file: str) -> str:
         if not self._may_be_read(Path(file)):
@@ -318,7 +335,8 @@ def run(options: argparse.Namespace) -> int:
         if not root.exists():
             raise DumpError("there is no such file or folder", file=str(root))
     keylog = None if options.keylog is None else Path(options.keylog).resolve(strict=True)
-    server_of(Tools(roots, keylog)).run("stdio")
+    deserializer_of(options)  # so that a wrong --registry is reported at the start
+    server_of(Tools(roots, keylog, options.registry)).run("stdio")
     return 0
 
 

@@ -10,6 +10,7 @@ from itertools import takewhile
 
 from ...protocol import Frame, FrameDecoder, Result
 from ...protocol.headers.header import Header
+from ...query.available_paths import check_available
 from ...query.display_filter import names_property
 from ...redact.masking import mask
 from ...render.value_text import count_text
@@ -55,7 +56,9 @@ def run(options: argparse.Namespace) -> int:
     if names_property("response_frame", options.where):
         raise UsageError("response_frame: slice does not support it; requests are written with their responses anyway")
     catalog = catalog_of(options)
-    wanted = query_for(options, catalog).matches
+    query = query_for(options, catalog)
+    check_available(query.paths, catalog, of_records=False)
+    wanted = query.matches
     with output_bytes(options.write, options.files, recursive=options.recursive) as stream:
         output = FrameOutput(stream, raw=options.raw)
         for dump in dumps_in(options):

@@ -68,6 +68,10 @@ class DumpLines:
         check_available(self._paths, self._reading.catalog, of_records=of_records)
         options = self._options
         shows_records = options.json or options.jsonl or options.verbose or options.request is not None
+        by_schema = [path.text for path in self._paths if path.part]
+        if by_schema and options.registry is None:
+            problem = "it is a field of keys or values that a schema decodes; --registry URL|DIR names the schemas"
+            raise UsageError(f"{by_schema[0]}: {problem}")
         if options.registry is not None and not of_records and not shows_records:
             raise UsageError(f"--registry: lines of {dump.file or 'frames'} show no records; add -v or --jsonl")
 

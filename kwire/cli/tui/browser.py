@@ -5,13 +5,12 @@ It fills the `FrameIndex` in the background.
 
 from __future__ import annotations
 
-import json
 from array import array
 from collections.abc import Callable, Iterator
 from functools import partial
-from itertools import takewhile
+from threading import Lock
 from time import monotonic
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from textual import work
 from textual.app import App, ComposeResult
@@ -21,25 +20,25 @@ from textual.events import Key
 from textual.widgets import Footer, Input, Static
 from textual.worker import get_current_worker
 
-from ...cluster.activity.activity_event import ActivityEvent
 from ...errors import KwireError
-from ...protocol import Frame, FrameDecoder
+from ...protocol import Frame, Result
 from ...protocol.message_summary import MessageSummary
+from ...query.available_paths import check_available
 from ...query.display_filter import DisplayFilter, parse_filter
-from ...render.cluster.activity_text import activity_line, day_text
 from ...render.colours import Style
 from ...render.frame_line import frame_line
-from ...render.statistics.count_table import count_table
+from ...render.nested_fields import frame_record_lines
 from ...render.value_text import count_text
-from ...statistics.traffic import Traffic
-from ...statistics.users import NOTHING
 from ..filters.time_span import TimeSpan
-from ..timeline.read_activity import ActivityReader
+from .counts_screen import CountsScreen
 from .filter_suggester import FilterSuggester
 from .frame_index import FrameIndex
 from .help_screen import HelpScreen
-from .list_screen import ListScreen
 from .panes import ByteList, FieldList, FrameList, LinePane
+from .timeline_screen import TimelineScreen
+
+if TYPE_CHECKING:
+    from ...serdes import RecordDeserializer
 
 PLACEHOLDERS = {
     "filter": "display filter: error_code and latency > 20ms     Enter, Esc, Right completes",
@@ -61,6 +60,7 @@ class Browser(App[None]):
         title: the name of the dump.
         export: writes frames to a file, given its name, and returns their number; raises KwireError, OSError.
         stop: ends the reading of a dump that grows, or of a pipe.
+        values: decodes keys and values by schema, which stand below the fields; None shows none.
     """
 
     CSS = """
@@ -99,11 +99,13 @@ class Browser(App[None]):
         title: str,
         export: Callable[[Iterator[Frame], str], int],
         stop: Callable[[], None] = lambda: None,
+        values: RecordDeserializer | None = None,
     ) -> None:
         super().__init__()
         self.title = title
         self.index: FrameIndex = index
         self._loading, self._export, self._stop = loading, export, stop
+        self._values, self._reading_values = values, Lock()
         self._filter: DisplayFilter | None = None
         self._connection: int | None = None
         self._slowest_first = self._loaded = False
@@ -222,10 +224,27 @@ class Browser(App[None]):
                 result = self.index.result(number)
                 fields.show(result)
                 data.show(result.frame.data)
+                if self._values is not None:
+                    self.read_records(number, result, self._values)
         elif isinstance(event.pane, ByteList):
             fields.select(data.offset_at)
         elif (span := fields.span) is not None:
             data.mark(span.start, span.stop)
+
+    @work(thread=True, exclusive=True, group="records")
+    def read_records(self, number: int, result: Result, values: RecordDeserializer) -> None:
+        """Show the records of a frame by schema, in the background: a registry may answer late."""
+        worker = get_current_worker()
+        with self._reading_values:
+            if worker.is_cancelled:
+                return
+            lines = list(frame_record_lines(result, Style(width=WIDE), values, self._summary))
+        if lines and not worker.is_cancelled:
+            self.call_from_thread(self._show_records, number, lines)
+
+    def _show_records(self, number: int, lines: list[str]) -> None:
+        if number == self._current:
+            self.query_one(FieldList).show_records(lines)
 
     def action_ask(self, what: str) -> None:
         """Prompt for a filter, a file to write to, a text to find, or a frame or time to go to."""
@@ -264,8 +283,13 @@ class Browser(App[None]):
         self._state()
 
     def _set_filter(self, text: str) -> None:
-        self._filter = parse_filter(text, self.index.catalog) if text else None
+        self._filter = self._parse(text) if text else None
         self._again()
+
+    def _parse(self, text: str) -> DisplayFilter:
+        wanted = parse_filter(text, self.index.catalog)
+        check_available(wanted.expression.paths, self.index.catalog, of_records=False)
+        return wanted
 
     def on_key(self, event: Key) -> None:
         """Recall earlier texts in the prompt."""
@@ -378,38 +402,21 @@ class Browser(App[None]):
 
     def action_timeline(self) -> None:
         """List what happened in all frames read so far; Enter goes to the frame that shows an event."""
-        events: list[ActivityEvent] = []
 
-        def make(is_closed: Callable[[], bool]) -> tuple[str, list[str]]:
-            frames = takewhile(lambda _: not is_closed(), map(self.index.frame, self.index.numbers(0)))
-            events.extend(ActivityReader().read_results(map(FrameDecoder(self.index.catalog).decode, frames)))
-            days = dict.fromkeys(filter(None, map(day_text, events)))
-            return " ".join(days), list(map(activity_line, events))
+        def choose(number: int | None) -> None:
+            if number is not None:
+                self._select_frame(number)
 
-        def choose(line: int | None) -> None:
-            frame = None if line is None else events[line].frame
-            if frame is not None:
-                self._select_frame(frame)
-
-        self.push_screen(ListScreen("timeline (Enter: its frame, Esc: back)", make), choose)
+        self.push_screen(TimelineScreen(self.index), choose)
 
     def action_counts(self) -> None:
         """Count the shown frames, with their partners, by api and client; Enter filters."""
-        traffic = Traffic(["api", "client"], errors=True, catalog=self.index.catalog)
 
-        def make(is_closed: Callable[[], bool]) -> tuple[str, list[str]]:
-            for number in takewhile(lambda _: not is_closed(), sorted(self._with_partners())):
-                traffic.add(self.index.frame(number))
-            head, *lines = count_table(traffic, errors=True).lines()
-            return head, lines
+        def choose(text: str | None) -> None:
+            if text is not None:
+                self._report_errors(self._set_filter, text)
 
-        def choose(line: int | None) -> None:
-            if line is not None:
-                api, client = traffic.rows()[line].key
-                by_client = "" if client == NOTHING else f" and client_id == {json.dumps(client)}"
-                self._report_errors(self._set_filter, f"api == {api}{by_client}")
-
-        self.push_screen(ListScreen("counts by api and client (Enter: only these, Esc: back)", make), choose)
+        self.push_screen(CountsScreen(self.index, sorted(self._with_partners())), choose)
 
     def action_sort(self) -> None:
         """Sort frames by latency, the slowest first; or show them in the order of the dump."""

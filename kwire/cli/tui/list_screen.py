@@ -1,9 +1,10 @@
-"""A screen of `kwire browse` with a list over the whole width: the timeline, or counts. Enter chooses a line."""
+"""A screen of `kwire browse` with a list over the whole width, made in the background; Enter chooses a line."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import Any, ClassVar
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import takewhile
+from typing import Any, ClassVar, TypeVar
 
 from rich.style import Style as RichStyle
 from textual import work
@@ -17,6 +18,8 @@ from ...errors import KwireError
 from ...render.frame_line import fitted
 from ...render.value_text import count_text
 from .panes import PLAIN, LinePane
+
+Choice = TypeVar("Choice")
 
 
 class TextList(LinePane):
@@ -36,13 +39,11 @@ class TextList(LinePane):
         return [(fitted(self.lines[line], self.width), PLAIN)]
 
 
-class ListScreen(ModalScreen[int]):
-    """Shows lines, which are made in the background. Enter closes it with the number of a line, Escape with None.
+class ListScreen(ModalScreen[Choice]):
+    """Shows lines. Enter closes it with what the line under the cursor stands for, Escape with None.
 
     Args:
         title: what the lines are, and what Enter does.
-        make: returns the line above the others, which may be empty, and the lines. It is given a function that tells
-            whether the screen was closed, so that nobody waits for the lines any more.
     """
 
     CSS = """
@@ -57,9 +58,22 @@ class ListScreen(ModalScreen[int]):
         Binding("enter", "choose", "Choose"),
     ]
 
-    def __init__(self, title: str, make: Callable[[Callable[[], bool]], tuple[str, Sequence[str]]]) -> None:
+    def __init__(self, title: str) -> None:
         super().__init__()
-        self._title, self._make = title, make
+        self._title = title
+
+    def make(self) -> tuple[str, Sequence[str]]:
+        """Return the line above the others, which may be empty, and the lines, in another thread."""
+        raise NotImplementedError
+
+    def until_closed(self, numbers: Iterable[int]) -> Iterator[int]:
+        """Yield numbers, for `make`, until the screen is closed and nobody waits for the lines any more."""
+        worker = get_current_worker()
+        return takewhile(lambda _: not worker.is_cancelled, numbers)
+
+    def choice(self, line: int) -> Choice | None:
+        """Return what a line stands for; None if for nothing."""
+        raise NotImplementedError
 
     def compose(self) -> ComposeResult:
         """Create the title and the list."""
@@ -78,7 +92,7 @@ class ListScreen(ModalScreen[int]):
         """Make the lines, and show them, or why there are none."""
         worker = get_current_worker()
         try:
-            head, lines = self._make(lambda: worker.is_cancelled)
+            head, lines = self.make()
         except (KwireError, OSError) as error:
             head, lines = str(error), ()
         if not worker.is_cancelled:
@@ -102,6 +116,6 @@ class ListScreen(ModalScreen[int]):
         self.dismiss(None)
 
     def action_choose(self) -> None:
-        """Close with the line under the cursor, if there is one."""
-        chosen = self.query_one(TextList)
-        self.dismiss(chosen.cursor if chosen.count else None)
+        """Close with what the line under the cursor stands for."""
+        shown = self.query_one(TextList)
+        self.dismiss(self.choice(shown.cursor) if shown.count else None)

@@ -136,13 +136,14 @@ class FrameList(LinePane):
 
 
 class FieldList(LinePane):
-    """The fields of a frame: one line per span, indented by depth."""
+    """The fields of a frame: one line per span, indented by depth, then the records by schema."""
 
     def __init__(self, **options: Any) -> None:
         super().__init__(**options)
         self.spans: list[Span] = []
         self._meaning = EnumNames(None)
         self._notes: list[str] = []
+        self._records: list[str] = []
 
     def show(self, result: Result) -> None:
         """Show the fields of a result; if it has no fields, show its error."""
@@ -150,9 +151,15 @@ class FieldList(LinePane):
         self._meaning = EnumNames(result.codec)
         error = getattr(result, "error", None)
         self._notes = [f"! {error}"] if error is not None else []
+        self._records = []
         self.cursor = 0
         self.scroll_to(y=0, animate=False, force=True)
         self.grow(len(self._notes) + len(self.spans))
+
+    def show_records(self, lines: list[str]) -> None:
+        """Show the records of the frame below its fields."""
+        self._records = lines
+        self.grow(len(self._notes) + len(self.spans) + len(lines))
 
     @property
     def span(self) -> Span | None:
@@ -171,7 +178,10 @@ class FieldList(LinePane):
         """Return the line of a field."""
         if line < len(self._notes):
             return [(fitted(self._notes[line], self.width), RichStyle(color="red"))]
-        span = self.spans[line - len(self._notes)]
+        at = line - len(self._notes)
+        if at >= len(self.spans):
+            return [(self._records[at - len(self.spans)], PLAIN)]
+        span = self.spans[at]
         segments = SEGMENT.findall(span.path) or [span.type]
         names = [part for part in segments if not part.startswith("[")]
         index = "".join(part for part in segments[-2:] if part.startswith("["))

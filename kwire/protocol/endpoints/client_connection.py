@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from ...errors import UnsupportedVersion
 from ...schema.catalog import Catalog
 from ...schema.version_ranges import Versions
+from ...values import kind
 from ..frame_encoder import encode_request
 from ..frames.frame import Frame, Source
 from ..frames.frame_size import LEAST, LIMIT
@@ -57,6 +58,7 @@ class ClientConnection(ConnectionSide):
         self.client_id: str | None = client_id
         self.versions: dict[int, Versions] | None = None
         self._api_versions: Versions | None = None  # of ApiVersions itself, once the broker has refused one (KIP-511)
+        self._refusal = 0  # the error with which the broker answered ApiVersionsRequest last; 0 for none
         self._sent = 0
 
     @property
@@ -133,8 +135,8 @@ class ClientConnection(ConnectionSide):
         if spec.api_key == API_VERSIONS:
             supported = self._api_versions if self.versions is None else self.versions.get(API_VERSIONS)
         elif self.versions is None:
-            advice = "send ApiVersionsRequest() and receive its response first, or give a version"
-            raise ValueError(f"the versions of {name} that the broker supports are not known; {advice}")
+            problem = f"the versions of {name} that the broker supports are not known"
+            raise ValueError(f"{problem}; {self._advise_api_versions()}, or give a version")
         else:
             supported = self.versions.get(-1 if spec.api_key is None else spec.api_key, Versions())
         common = [version for version in spec.versions if supported is None or version in supported]
@@ -142,9 +144,18 @@ class ClientConnection(ConnectionSide):
             raise UnsupportedVersion(name, spec.versions.last, str(supported), "the broker")
         return max(common)
 
+    def _advise_api_versions(self) -> str:
+        """Return what to send before requests in versions that the broker supports."""
+        request = 'ApiVersionsRequest(client_software_name="NAME", client_software_version="1")'  # or INVALID_REQUEST
+        if not self._refusal:
+            return f"send {request} and receive its response first"
+        error = kind("ErrorCode")(self._refusal).name or self._refusal
+        return f"the broker answered ApiVersionsRequest with {error}: send {request} once more"
+
     def _learn_versions(self, message: Any) -> None:
         """Keep the versions that the broker supports. One that refuses a version of ApiVersions lists only this api, or
         nothing (KIP-511)."""
+        self._refusal = message.error_code
         ranges = {api.api_key: Versions(((api.min_version, api.max_version),)) for api in message.api_keys}
         if message.error_code == UNSUPPORTED_VERSION and self._api_versions is not None:
             raise UnsupportedVersion("ApiVersionsRequest", self._api_versions.first, "none", "the broker")

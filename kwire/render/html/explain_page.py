@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import base64
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
 from ...codecs.message_codec import Codec
@@ -19,7 +19,7 @@ from .document import asset, document, embedded, text
 from .field_rows import nodes
 
 MOST = 1 << 22  # bytes of one frame that the page shows
-WIDEST = 240  # characters of a line of the list
+WIDEST = 240  # characters of a line of the list, and of a record
 _TOP = """<header><h1>{heading}</h1>
 <p class="hint">Point at a byte or a field, or click to keep it. Arrow keys move in each list; left and right fold.</p>
 <noscript><p class="hint">Fields and bytes need JavaScript; <code>kwire explain</code> prints them as text.</p>
@@ -59,16 +59,22 @@ def result_html(result: Result) -> str:
     return "".join(_page(title(result), [_frame(result, is_open=True)]))
 
 
-def explain_page(name: str, results: Iterable[Result]) -> Iterator[str]:
+def explain_page(
+    name: str, results: Iterable[Result], record_lines: Callable[[Result], Iterable[str]] | None = None
+) -> Iterator[str]:
     """Yield a page of many frames, piece by piece: a list, and the fields and the bytes of one frame.
 
     Args:
         name: the title of the page, such as the dump's name.
         results: results of a `FrameDecoder`; if it did not trace, a frame is decoded again. Frames of a capture are
             listed as `kwire decode` prints them.
+        record_lines: returns the lines of the records in a frame, which stand below it.
     """
     summary = MessageSummary()
-    blocks = (_frame(result, is_open=index == 0, summary=summary) for index, result in enumerate(results))
+    blocks = (
+        _frame(result, is_open=index == 0, summary=summary, records=record_lines(result) if record_lines else ())
+        for index, result in enumerate(results)
+    )
     yield from _page(name, blocks)
 
 
@@ -81,7 +87,7 @@ def _page(name: str, blocks: Iterable[str]) -> Iterator[str]:
     yield from document(f"{name} - kwire", asset("page.css"), asset("page.js"), body())
 
 
-def _frame(result: Result, *, is_open: bool, summary: MessageSummary | None = None) -> str:
+def _frame(result: Result, *, is_open: bool, summary: MessageSummary | None = None, records: Iterable[str] = ()) -> str:
     members = _members(result.frame.data, spans_for(result), result.codec)
     if isinstance(result, Undecodable) and not is_note(result):
         members["errors"] += [line.strip() for line in error_lines(result.error)]
@@ -93,7 +99,7 @@ def _frame(result: Result, *, is_open: bool, summary: MessageSummary | None = No
         name = title(result)
     else:
         name = frame_line(result, summary, Style(width=WIDEST))
-    return _block(name, kind, members, is_open=is_open, attributes=_place(result))
+    return _block(name, kind, members, is_open=is_open, attributes=_place(result), records=records)
 
 
 def _place(result: Result) -> str:
@@ -104,10 +110,20 @@ def _place(result: Result) -> str:
     return "".join(f' data-{key}="{text(value)}"' for key, value in named.items())
 
 
-def _block(name: str, kind: str, members: dict[str, Any], *, is_open: bool, attributes: str = "") -> str:
+def _block(
+    name: str,
+    kind: str,
+    members: dict[str, Any],
+    *,
+    is_open: bool,
+    attributes: str = "",
+    records: Iterable[str] = (),
+) -> str:
+    lines = "\n".join(records)
+    shown = f'<pre class="records">{text(lines)}</pre>' if lines else ""
     return (
         f'<details class="frame {kind}"{attributes}{" open" if is_open else ""}><summary>{text(name)}</summary>'
-        f'<script type="application/json">{embedded(members)}</script></details>\n'
+        f'<script type="application/json">{embedded(members)}</script>{shown}</details>\n'
     )
 
 

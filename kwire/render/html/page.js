@@ -96,6 +96,8 @@
       this.status.setAttribute("aria-live", "polite");
       view.append(this.fields, this.dump, this.status);
       frame.append(view);
+      const records = frame.querySelector("pre.records");
+      if (records) frame.append(records);
       for (const pane of [this.fields, this.dump]) {
         pane.tabIndex = 0;
         pane.addEventListener("mouseover", (event) => this.point(event, pane));

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+from functools import cache
 from typing import NamedTuple
 
 from hypothesis import strategies as st
@@ -37,7 +38,7 @@ def captures(
     exchanges: st.SearchStrategy[tuple[Request, Response | None]] | None = None,
     *,
     min_size: int = 1,
-    max_size: int = 6,
+    max_size: int = 3,
 ) -> DrawnCapture:
     """Return a strategy of captures of clients' connections to a broker, from handshake to end.
 
@@ -113,6 +114,7 @@ def _negotiate_versions() -> tuple[Request, Response]:
     return request, decode_response(data, request)
 
 
+@cache
 def _plain_exchanges() -> st.SearchStrategy[tuple[Request, Response | None]]:
     codecs = list_codecs("request", None, None, catalog_for())
     plain = [codec for codec in codecs if codec.spec.api_key not in AUTHENTICATION]

@@ -111,3 +111,12 @@ def test_bytes_are_read_like_the_file_with_them(tmp_path: Path) -> None:
         file.write_bytes(data)
         for source in (data, memoryview(data), io.BytesIO(data)):
             assert frames_of(source) == frames_of(file)
+
+
+def test_hex_text_that_is_taken_for_a_path_is_explained() -> None:
+    with pytest.raises(FileNotFoundError) as error:
+        kwire.open("00000019 0003 0004")
+    assert error.value.__notes__ == ["a str is a path; hex text is opened by kwire.open(text.encode())"]
+    with pytest.raises(FileNotFoundError) as error:
+        kwire.open("face.pcap")
+    assert not hasattr(error.value, "__notes__")

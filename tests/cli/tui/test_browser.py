@@ -26,6 +26,7 @@ from kwire.cli.tui.list_screen import TextList
 from kwire.cli.tui.panes import ByteList, FieldList, FrameList
 from kwire.errors import DumpError
 from kwire.schema.catalog import catalog_for
+from kwire.serdes import RecordDeserializer, SchemaFolder
 from tests.conftest import ROOT
 
 CAPTURE = str(ROOT / "fixtures/dumps/kafka-3.9-zk.pcap")
@@ -74,14 +75,17 @@ class Screen:
 
 
 def browse(
-    steps: Callable[[Screen], Awaitable[None]], frames: Iterator[kwire.Frame] | None = None, sealed: bool = True
+    steps: Callable[[Screen], Awaitable[None]],
+    frames: Iterator[kwire.Frame] | None = None,
+    sealed: bool = True,
+    values: RecordDeserializer | None = None,
 ) -> Written:
     written = Written()
 
     async def run() -> None:
         with FrameIndex(catalog_for(), sealed=sealed) as index, open_dump(CAPTURE) as dump:
             dumps = [dump] if frames is None else [Dump("frames", frames)]
-            await run_in(Browser(loading(index, dumps), index, "x.pcap", written))
+            await run_in(Browser(loading(index, dumps), index, "x.pcap", written, values=values))
 
     async def run_in(app: Browser) -> None:
         async with app.run_test(size=(80, 24)) as pilot:
@@ -424,3 +428,25 @@ def test_a_timeline_of_what_cannot_be_read_is_empty() -> None:
         assert screen.state == "x.pcap: 1 frame"
 
     browse(steps, iter([kwire.Frame(b"\0\0")]))
+
+
+def test_values_by_schema_stand_below_the_fields() -> None:
+    batch = (ROOT / "fixtures/values/clicks-0/00000000000000000000.log").read_bytes()
+    partition = kwire.messages.ProduceRequest.PartitionProduceData(records=batch)
+    topic = kwire.messages.ProduceRequest.TopicProduceData(name="clicks", partition_data=[partition])
+    produce = kwire.messages.ProduceRequest(acks=1, topic_data=[topic])
+    metadata = kwire.encode_request(kwire.messages.MetadataRequest(), 9, correlation_id=1)
+    frames = [kwire.Frame(metadata), kwire.Frame(kwire.encode_request(produce, 9, correlation_id=2))]
+
+    async def steps(screen: Screen) -> None:
+        await screen.press("down", "tab", "end")
+        shown = ["".join(text for text, _ in screen.fields.text(line)) for line in range(screen.fields.count)]
+        assert shown[-6] == "# records of clicks-0"
+        assert shown[-3] == '       0 17:30:00.000 "eve": {"page":"/ø","n":9007199254740993}'
+        assert "!value: Tree, schema 3: it is cut short" in shown[-1]
+        assert screen.fields.span is None  # bytes stay as they are marked
+        assert any("# records of clicks-0" in line for line in screen.lines)
+        await screen.press("shift+tab", "up")
+        assert screen.fields.count == len(screen.fields.spans)
+
+    browse(steps, iter(frames), values=RecordDeserializer(SchemaFolder(ROOT / "fixtures/values/schemas")))
