@@ -19,7 +19,7 @@ from ...client.read_groups import ask_groups
 from ...cluster import ClusterModel, ClusterState, Partition
 from ...cluster.consumer_groups.tracker import GroupTracker
 from ...cluster.source_counts import SEPARATOR
-from ...cluster.state import Settings
+from ...cluster.state import MIN_ISR, Names, Settings
 from ...errors import DumpError, UnknownMessage
 from ...protocol import Result
 from ...render.cluster.cluster_differences import cluster_difference_json, cluster_difference_lines
@@ -186,7 +186,7 @@ def _loss(options: argparse.Namespace) -> int:
     else:
         is_before = _limit_of_frames(options.at)
         state = _model(options, lambda result: is_before(result) and groups.apply(result)).state()
-    return show_broker_loss(options, _of_topic(state, options), groups)
+    return show_broker_loss(options, _select_partitions(state, options), groups)
 
 
 def _groups(options: argparse.Namespace) -> int:
@@ -234,21 +234,39 @@ def _limit_of_frames(at: str | None) -> Callable[[Result], bool]:
 
 
 def _of_topic(state: ClusterState, options: argparse.Namespace) -> ClusterState:
-    """Reduce a state to the partitions that --topic and the filters select."""
+    """Reduce a state to the partitions that --topic and the filters select, and to the data that concerns them."""
     if options.topic is not None:
         state.deleted_topics = {topic: end for topic, end in state.deleted_topics.items() if topic == options.topic}
+    _select_partitions(state, options)
+    if options.topic is not None or _filters(options):
+        shown = {key: values for key, values in state.settings.configs.items() if key == ("topic", options.topic)}
+        state.settings, state.log_dirs = Settings({**_min_isr_configs(state), **shown}), {}
+    return state
+
+
+def _select_partitions(state: ClusterState, options: argparse.Namespace) -> ClusterState:
+    """Drop the partitions that --topic and the filters leave out; all else stays."""
+    if options.topic is not None:
         if options.since is None:  # differences show that it is gone
             refuse_deleted(state, options.topic)
         if options.topic not in {*state.topics, *state.deleted_topics}:
             raise UnknownMessage("topic", options.topic, sorted(state.topics))
-    tests = [test for name, (_, test) in FILTERS.items() if getattr(options, name.replace("-", "_"))]
+    tests = _filters(options)
     for partition in state.partitions():
         if options.topic not in (None, partition.topic) or not all(test(state, partition) for test in tests):
             state.drop(partition.topic, partition.index)
-    if options.topic is not None or tests:  # --topic selects only the topic's own data
-        configs = {key: values for key, values in state.settings.configs.items() if key == ("topic", options.topic)}
-        state.settings, state.log_dirs = Settings(configs), {}
     return state
+
+
+def _filters(options: argparse.Namespace) -> list[Callable[[ClusterState, Partition], bool]]:
+    return [test for name, (_, test) in FILTERS.items() if getattr(options, name.replace("-", "_"))]
+
+
+def _min_isr_configs(state: ClusterState) -> dict[Names, dict[str, str]]:
+    """Return the configs by which `ClusterState.min_isr` knows whether the remaining partitions take writes."""
+    keys: list[Names] = [("broker", ""), *(("topic", topic) for topic in state.topics)]
+    configs = state.settings.configs
+    return {key: {MIN_ISR: configs[key][MIN_ISR]} for key in keys if MIN_ISR in configs.get(key, {})}
 
 
 def _model(options: argparse.Namespace, on_result: Callable[[Result], object] | None = None) -> ClusterModel:
