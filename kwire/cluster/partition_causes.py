@@ -146,7 +146,7 @@ def _reasons(state: ClusterState, partition: Partition) -> Iterator[str]:
         is_ready = partition.preferred in partition.isr and partition.preferred not in offline
         waits = "an election of preferred leaders changes that" if is_ready else "it is not in sync"
         yield f"not led by its first replica {partition.preferred}: {waits}"
-    minimum = min(state.min_isr(partition.topic), len(partition.replicas))
+    minimum = state.least_in_sync(partition)
     if partition.has_leader and len(partition.isr) < minimum:
         yield f"refuses writes with acks=all: {len(partition.isr)} in sync, min.insync.replicas is {minimum}"
 
