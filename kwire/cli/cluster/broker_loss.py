@@ -13,6 +13,7 @@ from ...cluster.state import MIN_ISR
 from ...render.cluster.broker_loss_view import broker_loss_json, broker_loss_lines
 from ...render.escaping import json_text
 from ...render.value_text import count_text
+from ..options.joined_words import JoinWords
 from ..terminal.remarks import remark
 from ..terminal.terminal_style import style_for
 from .broker_arguments import brokers_named
@@ -20,14 +21,18 @@ from .broker_arguments import brokers_named
 
 def add_broker_loss(parser: argparse.ArgumentParser) -> None:
     """Add the options that ask what becomes of the cluster without some brokers."""
-    parser.add_argument("--if-lost", metavar="BROKERS", help="what a loss of these brokers or racks costs")
+    parser.add_argument(
+        "--if-lost", action=JoinWords, metavar="BROKERS", help="what a loss of these brokers or racks costs"
+    )
     parser.add_argument(
         "--may-restart",
+        action=JoinWords,
         metavar="BROKERS",
         help="exit code 1 unless each can be stopped alone",
     )
     parser.add_argument(
         "--drain",
+        action=JoinWords,
         metavar="BROKERS",
         help="in which order these can be stopped, if they can",
     )

@@ -75,7 +75,7 @@ def plan_disks(options: argparse.Namespace, situation: PlacementInput) -> int:
 def _directories_in(text: str | None, log_dirs: Mapping[int, Mapping[str, LogDir]]) -> list[Directory]:
     """Parse --leave-disk; raises UsageError, and UnknownMessage for a directory that no broker has."""
     directories: list[Directory] = []
-    for word in text.split(",") if text else ():
+    for word in text.split(",") if text is not None else ():
         node_id, _, path = word.strip().partition("=")
         if not node_id.isdecimal() or not path:
             raise UsageError(f"--leave-disk {text}: write BROKER=PATH, such as 3=/data/a, separated by commas")

@@ -60,7 +60,7 @@ def target_of(
         options.by == "bytes",
         options.by_topic,
         weights_in(options.weights, left),
-        frozenset(brokers_named(options.demote, left, "--demote") if options.demote else ()),
+        frozenset(brokers_named(options.demote, left, "--demote") if options.demote is not None else ()),
     )
     only = {key for key in only if key[0] not in excluded}
     sizes = {} if options.fewest == "replicas" else situation.sizes
@@ -72,16 +72,17 @@ def target_of(
 
 
 def _excluded_topics(options: argparse.Namespace, current: Plan) -> set[str]:
-    if options.exclude is None:
-        return set()
-    try:
-        pattern = re.compile(options.exclude)
-    except re.error as error:
-        raise UsageError(f"--exclude {options.exclude}: {error}") from None
-    excluded = {topic for topic, _ in current if pattern.fullmatch(topic)}
-    if not excluded:
-        remark(f"--exclude {options.exclude}: no topic has such a name")
-    return excluded
+    topics: set[str] = set()
+    for expression in options.exclude or ():
+        try:
+            pattern = re.compile(expression)
+        except re.error as error:
+            raise UsageError(f"--exclude {expression}: {error}") from None
+        excluded = {topic for topic, _ in current if pattern.fullmatch(topic)}
+        if not excluded:
+            remark(f"--exclude {expression}: no topic has such a name")
+        topics |= excluded
+    return topics
 
 
 def _replace_brokers(replicas: Sequence[int], replacements: dict[int, int]) -> list[int]:

@@ -77,7 +77,7 @@ def run(options: argparse.Namespace) -> int:
         _check_live(situation.address)
     if options.verify or options.cancel:
         return follow_plan(options, situation)
-    if options.disks or options.leave_disk:
+    if options.disks or options.leave_disk is not None:
         return plan_disks(options, situation)
     if options.partitions is not None:
         return _new_partitions(options, situation)
@@ -102,7 +102,7 @@ def _check_partitions(options: argparse.Namespace, situation: PlacementInput) ->
 
 def _check_look(options: argparse.Namespace) -> None:
     """Raise UsageError for options that say how to change something, if nothing is to change."""
-    if options.weights or options.exclude:
+    if options.weights is not None or options.exclude:
         raise UsageError("--weights and --exclude are for plans: add what to change, such as --balance")
     if options.broker_list or options.assignor:
         raise UsageError("--broker-list and --assignor are for new partitions: add --partitions, or --generate")
@@ -129,9 +129,9 @@ def _check(options: argparse.Namespace) -> None:
 
 def _check_disks(options: argparse.Namespace) -> None:
     """Raise UsageError if options about log directories meet others."""
-    is_within = options.disks or bool(options.leave_disk)
+    is_within = options.disks or options.leave_disk is not None
     others = "partitions plan generate rf add remove replace repair balance by_topic leaders demote".split()
-    if is_within and (_any_of(options, others) or options.weights or options.exclude or options.rollback):
+    if is_within and (_any_of(options, others) or options.weights is not None or options.exclude or options.rollback):
         raise UsageError("--disks and --leave-disk move replicas within brokers: give no other change")
     if options.batch_bytes is not None and not (is_within or options.plan):
         raise UsageError("--batch-bytes is for log directories: --disks, --leave-disk, or a --plan with log_dirs")
@@ -243,7 +243,7 @@ def _partitions_to_apply(options: argparse.Namespace, plan: ReplicaPlan[tuple[st
     """Return the partitions that --apply works on: also those with the right replicas whose leader may be another."""
     if options.plan:
         return read_plan(options.plan)
-    return plan.after if options.leaders or options.demote else plan.changed()
+    return plan.after if options.leaders or options.demote is not None else plan.changed()
 
 
 def _all_of(brokers: Sequence[Broker], plan: Plan) -> list[Broker]:

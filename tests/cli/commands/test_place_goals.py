@@ -72,3 +72,39 @@ def test_a_replacement_in_the_rack_of_another_replica_goes_elsewhere(
     """Found on random clusters: [10, 55] became [57, 55], both in one rack."""
     file = cluster(tmp_path, {"t": [[1, 3], [1, 2]]}, {**BROKERS, "7": "/B/1"})
     assert planned(capsys, file, "--replace", "1=7") == {"t-0": [3, 2], "t-1": [7, 2]}  # 3 has the data
+
+
+def test_options_given_twice_add_up(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = cluster(tmp_path, {"t": [[1], [2], [3]], "u": [[1]]})
+    assert planned(capsys, file, "--remove", "1", "--remove", "2").keys() == {"t-0", "t-1", "u-0"}
+    assert planned(capsys, file, "--replace", "1=7", "--replace", "2=8") == {"t-0": [7], "t-1": [8], "u-0": [7]}
+    assert planned(capsys, file, "--remove", "1,2,3", "--exclude", "u", "--exclude", "x|y").keys() == {
+        "t-0",
+        "t-1",
+        "t-2",
+    }
+    assert (
+        main(["cluster", "fixtures/dumps/kafka-3.9-zk.pcap", "--at", "06:27:30", "--if-lost", "1", "--if-lost", "2"])
+        == 1
+    )
+    assert "without brokers 1, 2: " in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("option", ["--remove", "--add", "--replace", "--demote", "--weights", "--leave-disk"])
+def test_an_empty_list_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str], option: str) -> None:
+    """As from a shell variable that is not set: an answer about no broker looks like a good one."""
+    file = cluster(tmp_path, {"t": [[1], [2], [3]]})
+    assert main(["place", file, option, "", "--balance"]) == 2
+    assert option in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("words", "problem"),
+    [("3=3", "broker 3 is to go"), ("3=4,4=3", "broker 4 is to go"), ("3=1,3=2", "broker 3 is replaced twice")],
+)
+def test_replacements_that_contradict_each_other(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], words: str, problem: str
+) -> None:
+    file = cluster(tmp_path, {"t": [[1], [2], [3]]})
+    assert main(["place", file, "--replace", words]) == 2
+    assert f"--replace {words}: {problem}" in capsys.readouterr().err
