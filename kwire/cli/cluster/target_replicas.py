@@ -11,7 +11,6 @@ from ...cluster import Broker, generate_assignment
 from ...cluster.java.random import Random
 from ...cluster.placement.create_replica_assignment import place_replicas
 from ...cluster.placement.multi_level import Rings, increase_replication_factor
-from ...cluster.placement.rack_spread import is_even
 from ...cluster.placement.rack_tree import RackTree
 from ...cluster.placement.replica_assignors import assignor_for
 from ...cluster.plan.reassignment_json import Plan
@@ -21,6 +20,7 @@ from ..options.usage_error import UsageError
 from ..terminal.remarks import remark
 from .assignor_choice import assignor_name, placement_seed
 from .broker_arguments import brokers_named, check_known, ids_in, replacements_in, weights_in
+from .missing_brokers import MissingBrokers
 from .placement_files import read_plan
 from .placement_input import PlacementInput
 
@@ -38,20 +38,14 @@ def target_of(
         return _generate(options, situation, left)
     if options.rf is not None and options.assignor == "multi-level":
         return _raise_factor(options, left, current)
+    missing = MissingBrokers(situation.brokers, left, removed)
     replacements = replacements_in(options)
     start = {key: _replace_brokers(replicas, replacements) for key, replicas in current.items()}
     for key, replicas in start.items():
-        if replicas != current[key] and not is_even(tree, replicas):
+        if replicas != current[key] and not missing.is_even(replicas):
             start[key] = current[key]  # another broker than the new one makes it even
-    gone = {node_id for replicas in start.values() for node_id in replicas} - tree.brokers.keys() - removed
-    only = {key for key, replicas in start.items() if not gone.intersection(replicas)}
+    only = {key for key, replicas in start.items() if not missing.of(replicas)}
     excluded = _excluded_topics(options, current)
-    if gone:
-        ids = ", ".join(map(str, sorted(gone)))
-        count = count_text(len(start) - len(only), "partition")
-        remark(
-            f"left as they are: {count} with replicas on brokers that are not listed or fenced ({ids}); see --remove"
-        )
     factors = {key: len(replicas) if options.rf is None else options.rf for key, replicas in current.items()}
     goals = Goals(
         options.repair,
@@ -68,7 +62,21 @@ def target_of(
         raise UsageError("bytes need the sizes of partitions: --sizes FILE, or a live cluster as SOURCE")
     everything = {**situation.others, **start}
     plan = plan_replicas(tree, everything, goals, factors=factors, only=only, sizes=sizes)
-    return {key: list(plan.after[key]) for key in start}
+    after = {key: list(replicas) for key, replicas in plan.after.items()}
+    after |= missing.empty_removed(after, {key for key in start if key[0] not in excluded}, sizes)
+    _remark_left(missing, current, {key: after[key] for key in start})
+    return {key: after[key] for key in start}
+
+
+def _remark_left(missing: MissingBrokers, current: Plan, after: Plan) -> None:
+    """Say which partitions stay as they are because a broker that holds a replica of them is missing."""
+    left = [key for key, replicas in after.items() if replicas == current[key] and missing.of(replicas)]
+    if left:
+        ids = ", ".join(map(str, sorted({node_id for key in left for node_id in missing.of(after[key])})))
+        count = count_text(len(left), "partition")
+        remark(
+            f"left as they are: {count} with replicas on brokers that are not listed or fenced ({ids}); see --remove"
+        )
 
 
 def _excluded_topics(options: argparse.Namespace, current: Plan) -> set[str]:

@@ -50,8 +50,11 @@ SOURCE: a broker's HOST:PORT, a dump, a metadata log, or JSON: what kwire
 cluster --json writes, [{"id": 1, "rack": "/DC1/R1"}, ...], {"1": "/DC1/R1"}.
 Plans are JSON for kafka-reassign-partitions. Only --apply and --cancel change
 anything. Exit code 1: replicas could be spread more evenly, or --verify finds
-that the plan is not carried out yet.
+that the plan is not carried out yet, or a broker is not emptied.
 """
+
+
+MOST_NAMES = 10  # partitions that a remark names
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -215,13 +218,26 @@ def _change(options: argparse.Namespace, situation: PlacementInput) -> int:
     plan = ReplicaPlan(current, after, {} if options.fewest == "replicas" else situation.sizes)
     _show_plan(options, trees, plan)
     _remark_offline_directories(situation, plan)
+    is_emptied = _remark_not_emptied(plan, removed)
     if options.rollback:
         _write(options.rollback, {key: list(plan.before[key]) for key in plan.changed()})
     if options.apply:
         apply_to_cluster(
             options, situation, {key: list(plan.after[key]) for key in _partitions_to_apply(options, plan)}
         )
-    return 0
+    return 0 if is_emptied else 1
+
+
+def _remark_not_emptied(plan: ReplicaPlan[tuple[str, int]], removed: set[int]) -> bool:
+    """Name the replicas that brokers of --remove and --replace keep. Return whether there are none."""
+    for node_id in sorted(removed):
+        kept = [f"{topic}-{index}" for (topic, index), replicas in plan.after.items() if node_id in replicas]
+        if kept:
+            names = ", ".join(kept[:MOST_NAMES]) + (", ..." if len(kept) > MOST_NAMES else "")
+            remark(
+                f"broker {node_id} is not empty after this plan: it keeps {count_text(len(kept), 'replica')}: {names}"
+            )
+    return not any(removed.intersection(replicas) for replicas in plan.after.values())
 
 
 def _remark_offline_directories(situation: PlacementInput, plan: ReplicaPlan[tuple[str, int]]) -> None:

@@ -78,11 +78,7 @@ def test_options_given_twice_add_up(tmp_path: Path, capsys: pytest.CaptureFixtur
     file = cluster(tmp_path, {"t": [[1], [2], [3]], "u": [[1]]})
     assert planned(capsys, file, "--remove", "1", "--remove", "2").keys() == {"t-0", "t-1", "u-0"}
     assert planned(capsys, file, "--replace", "1=7", "--replace", "2=8") == {"t-0": [7], "t-1": [8], "u-0": [7]}
-    assert planned(capsys, file, "--remove", "1,2,3", "--exclude", "u", "--exclude", "x|y").keys() == {
-        "t-0",
-        "t-1",
-        "t-2",
-    }
+    assert planned(capsys, file, "--rf", "2", "--exclude", "u", "--exclude", "x|y").keys() == {"t-0", "t-1", "t-2"}
     assert (
         main(["cluster", "fixtures/dumps/kafka-3.9-zk.pcap", "--at", "06:27:30", "--if-lost", "1", "--if-lost", "2"])
         == 1
@@ -108,3 +104,22 @@ def test_replacements_that_contradict_each_other(
     file = cluster(tmp_path, {"t": [[1], [2], [3]]})
     assert main(["place", file, "--replace", words]) == 2
     assert f"--replace {words}: {problem}" in capsys.readouterr().err
+
+
+def test_a_broker_is_emptied_while_another_is_missing(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Broker 9 is down: it keeps its replicas, and leads nothing that it did not lead."""
+    file = cluster(tmp_path, {"t": [[1, 9], [9, 1], [9, 2]]})
+    plan = planned(capsys, file, "--remove", "1")
+    assert (plan["t-0"][1], plan["t-1"][0], plan.get("t-2")) == (9, 9, None)
+    assert not {1} & {node_id for replicas in plan.values() for node_id in replicas}
+    assert planned(capsys, file, "--replace", "1=7") == {"t-0": [7, 9], "t-1": [9, 7]}
+    plan = planned(capsys, cluster(tmp_path, {"t": [[1, 9, 3]]}), "--remove", "1")
+    assert (set(plan["t-0"]) >= {3, 9}, plan["t-0"][0] != 9) == (True, True)
+
+
+def test_a_broker_that_is_not_emptied_is_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = cluster(tmp_path, {"t": [[1, 3]], "u": [[1]]})
+    assert main(["place", file, "--remove", "1", "--exclude", "u", "--json"]) == 1
+    output = capsys.readouterr()
+    assert [row["topic"] for row in json.loads(output.out)["partitions"]] == ["t"]
+    assert "broker 1 is not empty after this plan: it keeps 1 replica: u-0\n" in output.err
