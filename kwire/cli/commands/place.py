@@ -107,6 +107,8 @@ def _check_look(options: argparse.Namespace) -> None:
     """Raise UsageError for options that say how to change something, if nothing is to change."""
     if options.weights is not None or options.exclude:
         raise UsageError("--weights and --exclude are for plans: add what to change, such as --balance")
+    if options.apply or options.rollback:
+        raise UsageError("--apply and --rollback are for plans: add --plan FILE, or what to change, such as --repair")
     if options.broker_list or options.assignor:
         raise UsageError("--broker-list and --assignor are for new partitions: add --partitions, or --generate")
 
@@ -124,6 +126,8 @@ def _check(options: argparse.Namespace) -> None:
     if (options.plan or options.generate) and _any_of(options, others):
         raise UsageError("--plan and --generate say where all replicas are to be: give no other change")
     _check_disks(options)
+    if options.by == "bytes" and not (options.balance or options.by_topic or options.add is not None):
+        raise UsageError("--by bytes says what --balance evens out: add --balance")
     if options.batch < 1 or (options.batch_bytes is not None and options.batch_bytes < 1):
         raise UsageError("--batch and --batch-bytes take numbers from 1 on")
     if options.throttle is not None and options.throttle < 1:
@@ -209,6 +213,9 @@ def _change(options: argparse.Namespace, situation: PlacementInput) -> int:
         if new not in {broker.node_id for broker in brokers}
     ]
     check_known(brokers, removed)
+    for old, new in replacements_in(options).items():
+        if situation.brokers and new not in {broker.node_id for broker in situation.brokers}:
+            remark(f"broker {new} is not in the cluster yet: planned for the rack of broker {old}")
     brokers = broker_metadatas(brokers, mode_of(options))
     left = [broker for broker in brokers if broker.node_id not in removed and not broker.fenced]
     if not left:

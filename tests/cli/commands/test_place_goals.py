@@ -123,3 +123,25 @@ def test_a_broker_that_is_not_emptied_is_named(tmp_path: Path, capsys: pytest.Ca
     output = capsys.readouterr()
     assert [row["topic"] for row in json.loads(output.out)["partitions"]] == ["t"]
     assert "broker 1 is not empty after this plan: it keeps 1 replica: u-0\n" in output.err
+
+
+@pytest.mark.parametrize(
+    ("words", "problem"),
+    [
+        (("--rollback", "undo.json"), "--apply and --rollback are for plans"),
+        (("--by", "bytes"), "--by bytes says what --balance evens out"),
+        (("--repair", "--by", "bytes"), "--by bytes says what --balance evens out"),
+    ],
+)
+def test_an_option_without_effect_is_refused(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], words: tuple[str, ...], problem: str
+) -> None:
+    file = cluster(tmp_path, {"t": [[1], [2], [3]]})
+    assert main(["place", file, *words]) == 2
+    assert problem in capsys.readouterr().err
+
+
+def test_a_replacement_that_nobody_knows_is_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = cluster(tmp_path, {"t": [[1], [2], [3]]})
+    assert main(["place", file, "--replace", "1=7", "--json"]) == 0
+    assert "broker 7 is not in the cluster yet: planned for the rack of broker 1\n" in capsys.readouterr().err
