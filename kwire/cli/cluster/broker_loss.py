@@ -88,8 +88,9 @@ def _show_drain(options: argparse.Namespace, state: ClusterState, brokers: list[
         led = [partition for partition in state.partitions() if partition.leader == node_id]
         print(f"{number}. stop broker {node_id}, which leads {count_text(len(led), 'partition')}")
     style = style_for(sys.stdout, options.color)
+    where = ", in addition to those above" if order else ""
     for node_id, loss in blocked:
-        print(style.paint("warning", f"broker {node_id} must not be stopped, in addition to those above:"))
+        print(style.paint("warning", f"broker {node_id} must not be stopped{where}:"))
         for line in broker_loss_lines(state, loss, {}, style):
             print(f"  {line}")
     return 1 if remaining else 0

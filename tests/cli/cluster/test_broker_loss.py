@@ -93,6 +93,9 @@ def test_a_rack_is_drained_in_order(capsys: pytest.CaptureFixture[str]) -> None:
     found = json.loads(capsys.readouterr().out)
     assert (found["order"], found["blocked"]) == ([1], [2])
     assert main(["cluster", DUMP, "--at", "06:27:30", "--drain", "3"]) == 0
+    capsys.readouterr()
+    assert main(["cluster", DUMP, "--drain", "2"]) == 1
+    assert capsys.readouterr().out.startswith("broker 2 must not be stopped:\n")
 
 
 def test_why_a_partition_is_as_it_is(capsys: pytest.CaptureFixture[str]) -> None:
