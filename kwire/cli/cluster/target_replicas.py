@@ -15,6 +15,7 @@ from ...cluster.placement.rack_tree import RackTree
 from ...cluster.placement.replica_assignors import assignor_for
 from ...cluster.plan.reassignment_json import Plan
 from ...cluster.plan.replica_plan import Goals, plan_replicas
+from ...errors import DumpError
 from ...render.value_text import count_text
 from ..options.usage_error import UsageError
 from ..terminal.remarks import remark
@@ -32,6 +33,9 @@ def target_of(
     current = situation.partitions
     if options.plan:
         target = read_plan(options.plan)
+        for (topic, index), replicas in target.items():
+            if not replicas:
+                raise DumpError(f"partition {topic}-{index} has no replicas", file=options.plan)
         current.update({key: [] for key in target if key not in current})
         return {**current, **target}
     if options.generate:

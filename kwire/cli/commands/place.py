@@ -225,6 +225,7 @@ def _change(options: argparse.Namespace, situation: PlacementInput) -> int:
     plan = ReplicaPlan(current, after, {} if options.fewest == "replicas" else situation.sizes)
     _show_plan(options, trees, plan)
     _remark_offline_directories(situation, plan)
+    _remark_unknown(options, situation, plan)
     is_emptied = _remark_not_emptied(plan, removed)
     if options.rollback:
         _write(options.rollback, {key: list(plan.before[key]) for key in plan.changed()})
@@ -233,6 +234,14 @@ def _change(options: argparse.Namespace, situation: PlacementInput) -> int:
             options, situation, {key: list(plan.after[key]) for key in _partitions_to_apply(options, plan)}
         )
     return 0 if is_emptied else 1
+
+
+def _remark_unknown(options: argparse.Namespace, situation: PlacementInput, plan: ReplicaPlan[tuple[str, int]]) -> None:
+    """Say which brokers a plan of a file gives replicas, though the cluster does not list them."""
+    listed = {broker.node_id for broker in situation.brokers}
+    receivers = {node_id for node_ids in plan.moves().values() for node_id in node_ids}
+    for node_id in sorted(receivers - listed) if options.plan and listed else ():
+        remark(f"broker {node_id} gets replicas, and is not in the cluster: it is down, or the plan is wrong")
 
 
 def _remark_not_emptied(plan: ReplicaPlan[tuple[str, int]], removed: set[int]) -> bool:

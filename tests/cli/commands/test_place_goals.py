@@ -145,3 +145,14 @@ def test_a_replacement_that_nobody_knows_is_named(tmp_path: Path, capsys: pytest
     file = cluster(tmp_path, {"t": [[1], [2], [3]]})
     assert main(["place", file, "--replace", "1=7", "--json"]) == 0
     assert "broker 7 is not in the cluster yet: planned for the rack of broker 1\n" in capsys.readouterr().err
+
+
+def test_a_plan_is_held_against_the_cluster(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = cluster(tmp_path, {"t": [[1], [2], [3]]})
+    plan = tmp_path / "plan.json"
+    plan.write_text('{"version": 1, "partitions": [{"topic": "t", "partition": 0, "replicas": [1, 77]}]}')
+    assert main(["place", file, "--plan", str(plan)]) == 0
+    assert "broker 77 gets replicas, and is not in the cluster: it is down, or the plan" in capsys.readouterr().err
+    plan.write_text('{"version": 1, "partitions": [{"topic": "t", "partition": 0, "replicas": []}]}')
+    assert main(["place", file, "--plan", str(plan)]) == 2
+    assert "plan.json: partition t-0 has no replicas\n" in capsys.readouterr().err
