@@ -32,12 +32,7 @@ def target_of(
     """Return the target replicas of the partitions."""
     current = situation.partitions
     if options.plan:
-        target = read_plan(options.plan)
-        for (topic, index), replicas in target.items():
-            if not replicas:
-                raise DumpError(f"partition {topic}-{index} has no replicas", file=options.plan)
-        current.update({key: [] for key in target if key not in current})
-        return {**current, **target}
+        return _planned(options.plan, current)
     if options.generate:
         return _generate(options, situation, left)
     if options.rf is not None and options.assignor == "multi-level":
@@ -70,6 +65,16 @@ def target_of(
     after |= missing.empty_removed(after, {key for key in start if key[0] not in excluded}, sizes)
     _remark_left(missing, current, {key: after[key] for key in start})
     return {key: after[key] for key in start}
+
+
+def _planned(file: str, current: Plan) -> Plan:
+    """Return the replicas of all partitions after a plan of a file; partitions to create are added to the current."""
+    target = read_plan(file)
+    for (topic, index), replicas in target.items():
+        if not replicas:
+            raise DumpError(f"partition {topic}-{index} has no replicas", file=file)
+    current.update({key: [] for key in target if key not in current})
+    return {**current, **target}
 
 
 def _remark_left(missing: MissingBrokers, current: Plan, after: Plan) -> None:

@@ -20,7 +20,7 @@ from ...cluster import ClusterModel, ClusterState, Partition
 from ...cluster.consumer_groups.tracker import GroupTracker
 from ...cluster.source_counts import SEPARATOR
 from ...cluster.state import MIN_ISR, Names, Settings
-from ...errors import DumpError, UnknownMessage
+from ...errors import DumpError, KwireError, UnknownMessage
 from ...protocol import Result
 from ...render.cluster.cluster_differences import cluster_difference_json, cluster_difference_lines
 from ...render.cluster.cluster_json import cluster_json
@@ -193,8 +193,9 @@ def _groups(options: argparse.Namespace) -> int:
     """Print the groups that the frames contain, or that a live cluster has."""
     groups = GroupTracker()
     live = _live_broker(options)
+    is_complete = True
     if live is not None:
-        _ask_groups(options, groups)
+        is_complete = _ask_groups(options, groups)
     else:
         read = with_progress(results(options), partial(part_read, options))
         for result in takewhile(_limit_of_frames(options.at), read):
@@ -209,7 +210,7 @@ def _groups(options: argparse.Namespace) -> int:
         )
         raise DumpError("no message describes a consumer group", file=title_of(options), hint=hint)
     if options.group is not None and options.group not in known:
-        raise UnknownMessage("consumer group", options.group, known)
+        raise _unknown_group(options, known, is_complete)
     if print_json(options, lambda: group_json(groups, options.group)):
         return 0
     for line in group_lines(groups, options.group, style_for(sys.stdout, options.color)):
@@ -217,12 +218,22 @@ def _groups(options: argparse.Namespace) -> int:
     return 0
 
 
-def _ask_groups(options: argparse.Namespace, groups: GroupTracker) -> None:
-    """Ask a live cluster for its groups; print what could not be read."""
+def _unknown_group(options: argparse.Namespace, known: list[str], is_complete: bool) -> KwireError:
+    """Return the error for a group that is not there, or may be where nobody could be asked."""
+    if is_complete:
+        return UnknownMessage("consumer group", options.group, known)
+    problem = f"whether there is a consumer group {options.group!r} is unknown, see above"
+    return DumpError(problem, file=_live_broker(options) or "")
+
+
+def _ask_groups(options: argparse.Namespace, groups: GroupTracker) -> bool:
+    """Ask a live cluster for its groups; print what could not be read. Return whether everything could."""
     where = address(_only_broker(options))
     with LiveCluster(where, options.timeout, security_of(options)) as cluster:
-        for notice in ask_groups(cluster, groups, options.group):
-            remark(notice)
+        notices = ask_groups(cluster, groups, options.group)
+    for notice in notices:
+        remark(notice)
+    return not notices
 
 
 def _limit_of_frames(at: str | None) -> Callable[[Result], bool]:

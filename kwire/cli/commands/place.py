@@ -126,6 +126,11 @@ def _check(options: argparse.Namespace) -> None:
     if (options.plan or options.generate) and _any_of(options, others):
         raise UsageError("--plan and --generate say where all replicas are to be: give no other change")
     _check_disks(options)
+    _check_numbers(options)
+
+
+def _check_numbers(options: argparse.Namespace) -> None:
+    """Raise UsageError for a limit that nothing can keep, and for a measure of nothing."""
     if options.by == "bytes" and not (options.balance or options.by_topic or options.add is not None):
         raise UsageError("--by bytes says what --balance evens out: add --balance")
     if options.batch < 1 or (options.batch_bytes is not None and options.batch_bytes < 1):
