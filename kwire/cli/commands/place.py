@@ -49,8 +49,8 @@ EXAMPLES = """\
 SOURCE: a broker's HOST:PORT, a dump, a metadata log, or JSON: what kwire
 cluster --json writes, [{"id": 1, "rack": "/DC1/R1"}, ...], {"1": "/DC1/R1"}.
 Plans are JSON for kafka-reassign-partitions. Only --apply and --cancel change
-anything. Exit code 1: replicas could be spread more evenly, or --verify finds
-that the plan is not carried out yet, or a broker is not emptied.
+anything. Exit code 1: replicas could be spread more evenly, a broker or a
+directory is not emptied, or the plan is not carried out yet.
 """
 
 
@@ -202,7 +202,7 @@ def _new_partitions(options: argparse.Namespace, situation: PlacementInput) -> i
         title += f", seed {options.seed}"
     _show(options, title, RackTree(_all_of(situation.brokers, plan), strict=False), plan)
     if options.apply:
-        apply_to_cluster(options, situation, plan)
+        return 0 if apply_to_cluster(options, situation, plan) else 1
     return 0
 
 
@@ -231,14 +231,13 @@ def _change(options: argparse.Namespace, situation: PlacementInput) -> int:
     _show_plan(options, trees, plan)
     _remark_offline_directories(situation, plan)
     _remark_unknown(options, situation, plan)
-    is_emptied = _remark_not_emptied(plan, removed)
+    is_done = _remark_not_emptied(plan, removed)
     if options.rollback:
         _write(options.rollback, {key: list(plan.before[key]) for key in plan.changed()})
     if options.apply:
-        apply_to_cluster(
-            options, situation, {key: list(plan.after[key]) for key in _partitions_to_apply(options, plan)}
-        )
-    return 0 if is_emptied else 1
+        target = {key: list(plan.after[key]) for key in _partitions_to_apply(options, plan)}
+        is_done &= apply_to_cluster(options, situation, target)
+    return 0 if is_done else 1
 
 
 def _remark_unknown(options: argparse.Namespace, situation: PlacementInput, plan: ReplicaPlan[tuple[str, int]]) -> None:
