@@ -54,12 +54,12 @@ class MissingBrokers:
             missing = self.of(everything[key])
             if missing and self._removed.intersection(everything[key]):
                 groups.setdefault((missing, everything[key][0] in self._removed), set()).add(key)
-        found: Plan = {}
+        emptied: Plan = {}
         for (missing, needs_leader), keys in groups.items():
             goals = Goals(demoted=missing if needs_leader else frozenset())  # a new leader is one that is there
-            plan = plan_replicas(self._tree(missing), {**everything, **found}, goals, only=keys, sizes=sizes)
-            found |= {key: list(plan.after[key]) for key in keys if missing <= set(plan.after[key])}
-        return found
+            plan = plan_replicas(self._tree(missing), {**everything, **emptied}, goals, only=keys, sizes=sizes)
+            emptied |= {key: list(plan.after[key]) for key in keys if missing <= set(plan.after[key])}
+        return emptied
 
     def _tree(self, missing: frozenset[int]) -> RackTree:
         if missing not in self._trees:
