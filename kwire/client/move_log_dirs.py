@@ -92,7 +92,8 @@ def move_log_dirs(
     progress = directory_progress(state, targets)
     if progress.unreachable:
         ids = ", ".join(map(str, sorted({broker for broker, *_ in progress.unreachable})))
-        notify(f"{len(progress.unreachable)} replicas are on brokers that are down ({ids}): left as they are")
+        count = len(progress.unreachable)
+        notify(f"{count} replica{' is' if count == 1 else 's are'} on brokers that are down ({ids}): left as they are")
     brokers = sorted({broker for broker, *_ in (*progress.moving, *progress.waiting)})
     idle = 0
     try:

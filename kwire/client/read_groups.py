@@ -10,8 +10,10 @@ from ..cluster import ClusterState
 from ..cluster.assignors.members import TopicPartition
 from ..cluster.consumer_groups.captured_groups import CapturedGroups
 from ..cluster.consumer_groups.live_answers import take_answer
+from ..cluster.java.hash_order import string_hash
 from ..codecs.message_codec import codec
 from ..errors import CallError, EncodeError
+from ..protocol.nested.topic_record_types import GROUPS
 from .cluster_client import ClusterClient, group_by_topic, live_brokers
 
 LATEST = -1  # the timestamp for which ListOffsets returns the end offset
@@ -49,7 +51,20 @@ def ask_groups(cluster: ClusterClient, groups: CapturedGroups, group_id: str | N
             _ask_coordinator(cluster, groups, node_id, group_id)
         except CallError as error:
             missing.append(f"groups that broker {node_id} coordinates are missing: {error}")
-    return [*missing, *_ask_ends(cluster, groups, state)]
+    return [*missing, *_without_coordinator(state, group_id), *_ask_ends(cluster, groups, state)]
+
+
+def _without_coordinator(state: ClusterState, group_id: str | None) -> Iterator[str]:
+    """Yield which groups nobody coordinates, because their partition of the internal topic has no leader."""
+    partitions = state.partitions(GROUPS)
+    lost = [partition.index for partition in partitions if not partition.has_leader]
+    if group_id is not None:
+        # Kafka: GroupCoordinatorService.partitionFor; Utils.abs
+        own = (string_hash(group_id) & 0x7FFFFFFF) % max(1, len(partitions))
+        lost = [index for index in lost if index == own]
+    if lost:
+        names = ", ".join(f"{GROUPS}-{index}" for index in lost)
+        yield f"groups without a coordinator are missing, for no broker leads {names}"
 
 
 def _ask_coordinator(cluster: ClusterClient, groups: CapturedGroups, node_id: int, group_id: str | None) -> None:

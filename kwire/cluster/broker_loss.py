@@ -108,7 +108,7 @@ def _add_effects(loss: BrokerLoss, state: ClusterState, partition: Partition, lo
         return
     if leader != partition.leader:
         loss.leaders[key] = leader
-    minimum = min(state.min_isr(partition.topic), len(partition.replicas))  # Kafka: Partition.effectiveMinIsr
+    minimum = state.least_in_sync(partition)
     if len(set(partition.isr) - lost) < minimum <= len(partition.isr):
         loss.under_min_isr.append(key)
 

@@ -136,7 +136,7 @@ def _reasons(state: ClusterState, partition: Partition) -> Iterator[str]:
     lagging = [node_id for node_id in partition.replicas if node_id not in partition.isr]
     down = [node_id for node_id in lagging if node_id in offline]
     if down and partition.has_leader:
-        yield f"under-replicated: {_replicas(down)} offline, {_where(state, down)}"
+        yield f"under-replicated: {'; '.join(_offline_reasons(state, down))}"
     behind = [node_id for node_id in lagging if node_id not in offline and node_id not in (partition.adding or ())]
     if behind and partition.has_leader:
         yield f"under-replicated: {_replicas(behind)} online and behind leader {partition.leader}"
@@ -146,7 +146,7 @@ def _reasons(state: ClusterState, partition: Partition) -> Iterator[str]:
         is_ready = partition.preferred in partition.isr and partition.preferred not in offline
         waits = "an election of preferred leaders changes that" if is_ready else "it is not in sync"
         yield f"not led by its first replica {partition.preferred}: {waits}"
-    minimum = min(state.min_isr(partition.topic), len(partition.replicas))
+    minimum = state.least_in_sync(partition)
     if partition.has_leader and len(partition.isr) < minimum:
         yield f"refuses writes with acks=all: {len(partition.isr)} in sync, min.insync.replicas is {minimum}"
 
@@ -160,12 +160,16 @@ def _leaderless_reason(partition: Partition, offline: tuple[int, ...]) -> str:
     return f"no leader, though {_nodes(candidates)} could lead: the controller has not elected it"
 
 
-def _where(state: ClusterState, down: list[int]) -> str:
+def _offline_reasons(state: ClusterState, offline: list[int]) -> Iterator[str]:
+    """Yield why replicas are offline: those of brokers that are down, then those of brokers that are not."""
     brokers = state.brokers or {}
-    gone = [node_id for node_id in down if node_id not in brokers or brokers[node_id].fenced]
+    gone = [node_id for node_id in offline if node_id not in brokers or brokers[node_id].fenced]
     if gone:
-        return f"for broker {_nodes(gone)} is down" if len(gone) == 1 else f"for brokers {_nodes(gone)} are down"
-    return "for a log directory failed"
+        broker = f"broker {_nodes(gone)} is" if len(gone) == 1 else f"brokers {_nodes(gone)} are"
+        yield f"{_replicas(gone)} offline, for {broker} down"
+    failed = [node_id for node_id in offline if node_id not in gone]
+    if failed:
+        yield f"{_replicas(failed)} offline, for a log directory failed"
 
 
 def _replicas(nodes: Sequence[int]) -> str:

@@ -17,6 +17,7 @@ NO_CONTROLLER = (
     "no controller was captured (LeaderAndIsr, UpdateMetadata, StopReplica): states are those that clients "
     "received, and replicas are offline as far as Metadata, DescribeTopicPartitions and BrokerHeartbeat list them"
 )
+ZOMBIE_SECONDS = 60.0  # after which no controller goes on that does not know its successor
 NO_MESSAGES = "znodes do not have which replicas lie in failed log directories: no OfflineReplicaCount without messages"
 
 
@@ -28,6 +29,7 @@ class _MessageCount:
     undecodable: int = 0
     first: float | None = None
     last: float | None = None
+    outdated: int = 0
     cluster_ids: set[str] = field(default_factory=set)
 
 
@@ -36,6 +38,7 @@ class Sources:
 
     def __init__(self) -> None:
         self._counts: dict[tuple[str, str], _MessageCount] = {}
+        self._newest: tuple[int, float | None] = -1, None  # the highest controller epoch, and its first time
 
     def add(self, observation: Observation, *, is_refused: bool) -> None:
         """Count a message; those without information about a cluster are ignored.
@@ -47,6 +50,20 @@ class Sources:
             self.count(
                 observation.name, observation.file, observation.time, ids, is_decoded=observation.message is not None
             )
+            if observation.name in CONTROLLER and not is_refused:
+                self._compare_epochs(observation)
+
+    def _compare_epochs(self, request: Observation) -> None:
+        """Count a request that a broker took from an earlier controller, long after there was a later one.
+
+        Brokers of one cluster refuse it (STALE_CONTROLLER_EPOCH); requests of controllers have no cluster id.
+        """
+        epoch, since = self._newest
+        if request.message.controller_epoch > epoch:
+            self._newest = request.message.controller_epoch, request.time
+        elif request.message.controller_epoch < epoch and since is not None and request.time is not None:
+            is_outdated = request.time > since + ZOMBIE_SECONDS
+            self._counts[request.name, request.file].outdated += is_outdated
 
     def count(
         self, name: str, file: str, time: float | None, cluster_id: str | None = None, *, is_decoded: bool = True
@@ -79,9 +96,16 @@ class Sources:
         """Yield a row for each kind of message in each file, by name."""
         names = {name for name, _ in self._counts}
         for (name, file), count in sorted(self._counts.items(), key=lambda item: item[0]):
-            note = SEPARATOR.join(_notes(name, count.undecodable, names, directories)) or None
+            notes = [*_outdated_notes(count.outdated, file), *_notes(name, count.undecodable, names, directories)]
+            note = SEPARATOR.join(notes) or None
             ids = tuple(sorted(count.cluster_ids))
             yield SourceRow(name, file, count.decoded, count.undecodable, count.first, count.last, ids, note)
+
+
+def _outdated_notes(count: int, file: str) -> Iterator[str]:
+    if count:
+        what = file or "the input"
+        yield f"{what} has requests of earlier controllers that brokers took: of another cluster, and ignored"
 
 
 def _notes(name: str, undecodable: int, names: set[str], directories: Directories) -> Iterator[str]:

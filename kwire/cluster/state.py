@@ -296,12 +296,19 @@ class ClusterState:
         return [partition for partition in self.partitions() if not partition.has_leader]
 
     def under_min_isr(self) -> list[Partition]:
-        """Return the partitions with fewer in-sync replicas than `min.insync.replicas` of their topic."""
+        """Return the partitions with fewer in-sync replicas than `least_in_sync`."""
         return [partition for partition in self.partitions() if self.is_under_min_isr(partition)]
 
     def is_under_min_isr(self, partition: Partition) -> bool:
-        """Return whether a partition has fewer in-sync replicas than `min.insync.replicas` of its topic."""
-        return len(partition.isr) < self.min_isr(partition.topic)
+        """Return whether a partition has fewer in-sync replicas than `least_in_sync`."""
+        return len(partition.isr) < self.least_in_sync(partition)
+
+    def least_in_sync(self, partition: Partition) -> int:
+        """Return how many replicas must be in sync for writes with `acks=all`: `min.insync.replicas`, and no more than
+        there are replicas.
+        """
+        # Kafka: Partition.effectiveMinIsr, which also decides on the gauge UnderMinIsrPartitionCount
+        return min(self.min_isr(partition.topic), len(partition.replicas))
 
     def min_isr(self, topic: str) -> int:
         """Return `min.insync.replicas` of a topic: its override, else the default of all brokers, else 1."""

@@ -118,6 +118,22 @@ def test_a_cluster_without_groups_says_so(capsys: pytest.CaptureFixture[str]) ->
         assert "is a live broker: give only one" in capsys.readouterr().err
 
 
+def test_groups_without_a_coordinator_are_not_said_to_be_missing(capsys: pytest.CaptureFixture[str]) -> None:
+    """Nobody lists the groups of a partition without leader: whether there is one is unknown."""
+    with Kafka(brokers=2, configs={"offsets.topic.num.partitions": "2"}) as kafka:
+        place = kafka.bootstrap_servers.split(",")[1]
+        kafka.create_topic("__consumer_offsets", assignment=[[1], [2]])
+        kafka.stop_broker(1)
+        assert main(["cluster", place, "--group", "b"]) == 2  # b is 98: of the first partition
+        error = capsys.readouterr().err
+        assert "groups without a coordinator are missing, for no broker leads __consumer_offsets-0\n" in error
+        assert "whether there is a consumer group 'b' is unknown, see above" in error
+        assert main(["cluster", place, "--group", "a"]) == 2
+        assert "there is no consumer group 'a'" in capsys.readouterr().err
+        main(["cluster", place, "--if-lost", "2"])
+        assert "groups without a coordinator are missing" in capsys.readouterr().err
+
+
 class Silent(ClusterClient):
     """A cluster of two brokers, of which the second answers nothing."""
 

@@ -55,6 +55,10 @@ def test_reasons_from_the_present_state() -> None:
         "not led by its first replica 1: it is not in sync",
         "refuses writes with acks=all: 1 in sync, min.insync.replicas is 2",
     ]
+    both = Partition("t", 0, leader=2, replicas=(2, 1, 3), isr=(2,), offline=(1, 3))
+    assert reasons(both, {1: True, 2: False, 3: False}) == [
+        "under-replicated: replica 1 is offline, for broker 1 is down; replica 3 is offline, for a log directory failed"
+    ]
     ready = Partition("t", 0, leader=2, replicas=(1, 2), isr=(1, 2))
     everyone = {1: False, 2: False}
     assert reasons(ready, everyone) == ["not led by its first replica 1: an election of preferred leaders changes that"]

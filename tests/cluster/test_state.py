@@ -56,3 +56,13 @@ def test_what_is_dropped_is_gone_and_nothing_else() -> None:
     assert list(found.topics) == ["a"]
     found.drop("a")
     assert found.topics == {}
+
+
+def test_a_partition_needs_no_more_replicas_in_sync_than_it_has() -> None:
+    """Kafka: Partition.effectiveMinIsr; a topic with one replica takes writes although min.insync.replicas is 2."""
+    found = ClusterState()
+    found.settings.configs["broker", ""] = {"min.insync.replicas": "2"}
+    found.put(Partition("single", 0, leader=1, replicas=(1,), isr=(1,)))
+    found.put(Partition("double", 0, leader=1, replicas=(1, 2), isr=(1,)))
+    assert [(one.topic, found.least_in_sync(one)) for one in found.partitions()] == [("double", 2), ("single", 1)]
+    assert [one.topic for one in found.under_min_isr()] == ["double"]

@@ -10,7 +10,6 @@ from ...runtime.caches import once
 from ..configs.config_store import ANY_NODE, ConfigStore
 from ..log.replica_log import SegmentLimits
 from .partition import Partition
-from .topic_names import INTERNAL
 
 NO_TOPIC_ID = bytes(16)  # the defaults
 
@@ -89,15 +88,13 @@ class Topic:
         return read
 
     def lacks_in_sync(self, partition: Partition) -> bool:
-        """Return whether fewer replicas are in sync than a broker's own records need, which are acknowledged by all.
+        """Return whether fewer replicas are in sync than writes need that all acknowledge (`acks=-1`).
 
-        An internal topic that was created while few brokers were alive has replicas on these alone (Kafka's controller
-        places some on fenced brokers, too); then all of its replicas are enough.
+        Where a partition has fewer replicas than `min.insync.replicas`, all of them are enough.
         """
-        # Kafka: Partition.appendRecordsToLeader with acks=-1, as of coordinators and transaction markers
-        needed = self.append_configs(partition.leader).min_insync_replicas
-        if self.name in INTERNAL:
-            needed = min(needed, len(partition.replicas))
+        # Kafka: Partition.appendRecordsToLeader with acks=-1, as of producers, coordinators and transaction markers;
+        # Partition.effectiveMinIsr (since 3.7)
+        needed = min(self.append_configs(partition.leader).min_insync_replicas, len(partition.replicas))
         return len(partition.isr) < needed
 
     @property

@@ -21,8 +21,8 @@ from .placement_input import PlacementInput
 PAUSE = 1.0  # seconds between two polls of a reassignment
 
 
-def apply_to_cluster(options: argparse.Namespace, situation: PlacementInput, plan: Plan) -> None:
-    """Execute a plan, and print its progress."""
+def apply_to_cluster(options: argparse.Namespace, situation: PlacementInput, plan: Plan) -> bool:
+    """Execute a plan, and print its progress. Return whether all of it is carried out."""
     assert situation.address is not None
     with LiveCluster(situation.address, options.timeout, security_of(options)) as cluster:
         if not options.plan and under_way(cluster):
@@ -33,8 +33,7 @@ def apply_to_cluster(options: argparse.Namespace, situation: PlacementInput, pla
         prefer_log_dirs(cluster, log_dirs)
         done = apply_plan(cluster, plan, _wait, batch=options.batch, throttle=options.throttle, notify=remark)
         remark(f"carried out: {_progress(done)}")
-        if log_dirs:
-            apply_log_dirs(options, cluster, log_dirs)
+        return not log_dirs or apply_log_dirs(options, cluster, log_dirs)
 
 
 def _wait(progress: Progress) -> None:

@@ -18,7 +18,7 @@ MOST_WEIGHT = 1000
 
 def ids_in(text: str | None, option: str) -> list[int]:
     """Parse ids separated by commas; return an empty list for a missing text. Raises UsageError."""
-    words = text.split(",") if text else []
+    words = text.split(",") if text is not None else []
     if not all(re.fullmatch(r"\s*[0-9]{1,10}\s*", word) for word in words):
         raise UsageError(f"{option} {text}: write ids separated by commas, such as 1,2,5")
     return [int(word) for word in words]
@@ -26,16 +26,24 @@ def ids_in(text: str | None, option: str) -> list[int]:
 
 def replacements_in(options: argparse.Namespace) -> dict[int, int]:
     """Parse --replace; return the new broker of each old one. Raises UsageError."""
-    pairs = [word.partition("=")[::2] for word in options.replace.split(",")] if options.replace else []
+    given = options.replace
+    pairs = [word.partition("=")[::2] for word in given.split(",")] if given is not None else []
     if not all(re.fullmatch("[0-9]{1,10}", text.strip()) for pair in pairs for text in pair):
-        raise UsageError(f"--replace {options.replace}: write OLD=NEW, such as 3=7, separated by commas")
-    return {int(old): int(new) for old, new in pairs}
+        raise UsageError(f"--replace {given}: write OLD=NEW, such as 3=7, separated by commas")
+    replacements: dict[int, int] = {}
+    for old, new in ((int(old), int(new)) for old, new in pairs):
+        if replacements.setdefault(old, new) != new:
+            raise UsageError(f"--replace {given}: broker {old} is replaced twice")
+    for new in replacements.values():
+        if new in replacements:
+            raise UsageError(f"--replace {given}: broker {new} is to go, and cannot take replicas")
+    return replacements
 
 
 def with_added(options: argparse.Namespace, brokers: Sequence[Broker]) -> list[Broker]:
     """Return the brokers, including those of --add, which may name existing ones."""
     by_id = {broker.node_id: broker for broker in brokers}
-    for word in options.add.split(",") if options.add else ():
+    for word in options.add.split(",") if options.add is not None else ():
         node_id, equals, rack = word.strip().partition("=")
         if not re.fullmatch("[0-9]{1,10}", node_id) or (equals and not rack):
             raise UsageError(f"--add {options.add}: write ids and racks, such as 7=/DC1/R2, separated by commas")
@@ -69,6 +77,8 @@ def brokers_named(text: str, brokers: Sequence[Broker], option: str) -> list[int
     named: list[int] = []
     for word in text.split(","):
         name = word.strip()
+        if not name:
+            raise UsageError(f"{option} {text}: write brokers and racks separated by commas, such as 3,/DC1")
         if re.fullmatch("[0-9]{1,10}", name):
             matching = [broker.node_id for broker in brokers if broker.node_id == int(name)]
             known = [str(node_id) for node_id in sorted(broker.node_id for broker in brokers)]

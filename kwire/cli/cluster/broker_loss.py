@@ -13,6 +13,7 @@ from ...cluster.state import MIN_ISR
 from ...render.cluster.broker_loss_view import broker_loss_json, broker_loss_lines
 from ...render.escaping import json_text
 from ...render.value_text import count_text
+from ..options.joined_words import JoinWords
 from ..terminal.remarks import remark
 from ..terminal.terminal_style import style_for
 from .broker_arguments import brokers_named
@@ -20,14 +21,18 @@ from .broker_arguments import brokers_named
 
 def add_broker_loss(parser: argparse.ArgumentParser) -> None:
     """Add the options that ask what becomes of the cluster without some brokers."""
-    parser.add_argument("--if-lost", metavar="BROKERS", help="what a loss of these brokers or racks costs")
+    parser.add_argument(
+        "--if-lost", action=JoinWords, metavar="BROKERS", help="what a loss of these brokers or racks costs"
+    )
     parser.add_argument(
         "--may-restart",
+        action=JoinWords,
         metavar="BROKERS",
         help="exit code 1 unless each can be stopped alone",
     )
     parser.add_argument(
         "--drain",
+        action=JoinWords,
         metavar="BROKERS",
         help="in which order these can be stopped, if they can",
     )
@@ -83,8 +88,9 @@ def _show_drain(options: argparse.Namespace, state: ClusterState, brokers: list[
         led = [partition for partition in state.partitions() if partition.leader == node_id]
         print(f"{number}. stop broker {node_id}, which leads {count_text(len(led), 'partition')}")
     style = style_for(sys.stdout, options.color)
+    where = ", in addition to those above" if order else ""
     for node_id, loss in blocked:
-        print(style.paint("warning", f"broker {node_id} must not be stopped, in addition to those above:"))
+        print(style.paint("warning", f"broker {node_id} must not be stopped{where}:"))
         for line in broker_loss_lines(state, loss, {}, style):
             print(f"  {line}")
     return 1 if remaining else 0

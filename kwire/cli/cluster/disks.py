@@ -65,17 +65,18 @@ def plan_disks(options: argparse.Namespace, situation: PlacementInput) -> int:
         remark(f"{topic}-{index} stays on broker {broker}: {reason}")
     if rebuilt := sorted({broker for (broker, *_), reason in plan.stuck.items() if reason == DIRECTORY_OFFLINE}):
         remark(f"to rebuild on other brokers what an offline directory holds: --remove {','.join(map(str, rebuilt))}")
+    is_complete = not plan.stuck
     if options.apply and plan.moves():
         assert situation.address is not None
         with LiveCluster(situation.address, options.timeout, security_of(options)) as cluster:
-            apply_log_dirs(options, cluster, plan.moves())
-    return 1 if plan.stuck else 0
+            is_complete &= apply_log_dirs(options, cluster, plan.moves())
+    return 0 if is_complete else 1
 
 
 def _directories_in(text: str | None, log_dirs: Mapping[int, Mapping[str, LogDir]]) -> list[Directory]:
     """Parse --leave-disk; raises UsageError, and UnknownMessage for a directory that no broker has."""
     directories: list[Directory] = []
-    for word in text.split(",") if text else ():
+    for word in text.split(",") if text is not None else ():
         node_id, _, path = word.strip().partition("=")
         if not node_id.isdecimal() or not path:
             raise UsageError(f"--leave-disk {text}: write BROKER=PATH, such as 3=/data/a, separated by commas")
@@ -123,8 +124,8 @@ def _present_replicas(state: ClusterState) -> Collection[Replica]:
     }
 
 
-def apply_log_dirs(options: argparse.Namespace, cluster: LiveCluster, targets: Mapping[Replica, str]) -> None:
-    """Move replicas between directories, and print the progress."""
+def apply_log_dirs(options: argparse.Namespace, cluster: LiveCluster, targets: Mapping[Replica, str]) -> bool:
+    """Move replicas between directories, and print the progress. Return whether none is on a broker that is down."""
     done = move_log_dirs(
         cluster,
         targets,
@@ -135,6 +136,7 @@ def apply_log_dirs(options: argparse.Namespace, cluster: LiveCluster, targets: M
         notify=remark,
     )
     remark(f"carried out: {_progress_text(done)}")
+    return not done.unreachable
 
 
 def _wait(progress: DirectoryProgress) -> None:

@@ -128,7 +128,7 @@ def _under_way(cluster: LiveCluster) -> Plan:
     except CallError:  # before Kafka 2.4
         return {}
     if moving:
-        remark(f"planned as if complete: {count_text(len(moving), 'partition')} that are being reassigned")
+        remark(f"planned as if complete: the reassignment of {count_text(len(moving), 'partition')}")
     return moving
 
 

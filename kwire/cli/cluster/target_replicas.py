@@ -11,16 +11,17 @@ from ...cluster import Broker, generate_assignment
 from ...cluster.java.random import Random
 from ...cluster.placement.create_replica_assignment import place_replicas
 from ...cluster.placement.multi_level import Rings, increase_replication_factor
-from ...cluster.placement.rack_spread import is_even
 from ...cluster.placement.rack_tree import RackTree
 from ...cluster.placement.replica_assignors import assignor_for
 from ...cluster.plan.reassignment_json import Plan
 from ...cluster.plan.replica_plan import Goals, plan_replicas
+from ...errors import DumpError
 from ...render.value_text import count_text
 from ..options.usage_error import UsageError
 from ..terminal.remarks import remark
 from .assignor_choice import assignor_name, placement_seed
 from .broker_arguments import brokers_named, check_known, ids_in, replacements_in, weights_in
+from .missing_brokers import MissingBrokers
 from .placement_files import read_plan
 from .placement_input import PlacementInput
 
@@ -31,27 +32,19 @@ def target_of(
     """Return the target replicas of the partitions."""
     current = situation.partitions
     if options.plan:
-        target = read_plan(options.plan)
-        current.update({key: [] for key in target if key not in current})
-        return {**current, **target}
+        return _planned(options.plan, current)
     if options.generate:
         return _generate(options, situation, left)
     if options.rf is not None and options.assignor == "multi-level":
         return _raise_factor(options, left, current)
+    missing = MissingBrokers(situation.brokers, left, removed)
     replacements = replacements_in(options)
     start = {key: _replace_brokers(replicas, replacements) for key, replicas in current.items()}
     for key, replicas in start.items():
-        if replicas != current[key] and not is_even(tree, replicas):
+        if replicas != current[key] and not missing.is_even(replicas):
             start[key] = current[key]  # another broker than the new one makes it even
-    gone = {node_id for replicas in start.values() for node_id in replicas} - tree.brokers.keys() - removed
-    only = {key for key, replicas in start.items() if not gone.intersection(replicas)}
+    only = {key for key, replicas in start.items() if not missing.of(replicas)}
     excluded = _excluded_topics(options, current)
-    if gone:
-        ids = ", ".join(map(str, sorted(gone)))
-        count = count_text(len(start) - len(only), "partition")
-        remark(
-            f"left as they are: {count} with replicas on brokers that are not listed or fenced ({ids}); see --remove"
-        )
     factors = {key: len(replicas) if options.rf is None else options.rf for key, replicas in current.items()}
     goals = Goals(
         options.repair,
@@ -60,7 +53,7 @@ def target_of(
         options.by == "bytes",
         options.by_topic,
         weights_in(options.weights, left),
-        frozenset(brokers_named(options.demote, left, "--demote") if options.demote else ()),
+        frozenset(brokers_named(options.demote, left, "--demote") if options.demote is not None else ()),
     )
     only = {key for key in only if key[0] not in excluded}
     sizes = {} if options.fewest == "replicas" else situation.sizes
@@ -68,20 +61,45 @@ def target_of(
         raise UsageError("bytes need the sizes of partitions: --sizes FILE, or a live cluster as SOURCE")
     everything = {**situation.others, **start}
     plan = plan_replicas(tree, everything, goals, factors=factors, only=only, sizes=sizes)
-    return {key: list(plan.after[key]) for key in start}
+    after = {key: list(replicas) for key, replicas in plan.after.items()}
+    after |= missing.empty_removed(after, {key for key in start if key[0] not in excluded}, sizes)
+    _remark_left(missing, current, {key: after[key] for key in start})
+    return {key: after[key] for key in start}
+
+
+def _planned(file: str, current: Plan) -> Plan:
+    """Return the replicas of all partitions after a plan of a file; partitions to create are added to the current."""
+    target = read_plan(file)
+    for (topic, index), replicas in target.items():
+        if not replicas:
+            raise DumpError(f"partition {topic}-{index} has no replicas", file=file)
+    current.update({key: [] for key in target if key not in current})
+    return {**current, **target}
+
+
+def _remark_left(missing: MissingBrokers, current: Plan, after: Plan) -> None:
+    """Say which partitions stay as they are because a broker that holds a replica of them is missing."""
+    left = [key for key, replicas in after.items() if replicas == current[key] and missing.of(replicas)]
+    if left:
+        ids = ", ".join(map(str, sorted({node_id for key in left for node_id in missing.of(after[key])})))
+        count = count_text(len(left), "partition")
+        remark(
+            f"left as they are: {count} with replicas on brokers that are not listed or fenced ({ids}); see --remove"
+        )
 
 
 def _excluded_topics(options: argparse.Namespace, current: Plan) -> set[str]:
-    if options.exclude is None:
-        return set()
-    try:
-        pattern = re.compile(options.exclude)
-    except re.error as error:
-        raise UsageError(f"--exclude {options.exclude}: {error}") from None
-    excluded = {topic for topic, _ in current if pattern.fullmatch(topic)}
-    if not excluded:
-        remark(f"--exclude {options.exclude}: no topic has such a name")
-    return excluded
+    topics: set[str] = set()
+    for expression in options.exclude or ():
+        try:
+            pattern = re.compile(expression)
+        except re.error as error:
+            raise UsageError(f"--exclude {expression}: {error}") from None
+        excluded = {topic for topic, _ in current if pattern.fullmatch(topic)}
+        if not excluded:
+            remark(f"--exclude {expression}: no topic has such a name")
+        topics |= excluded
+    return topics
 
 
 def _replace_brokers(replicas: Sequence[int], replacements: dict[int, int]) -> list[int]:

@@ -19,8 +19,8 @@ from ...client.read_groups import ask_groups
 from ...cluster import ClusterModel, ClusterState, Partition
 from ...cluster.consumer_groups.tracker import GroupTracker
 from ...cluster.source_counts import SEPARATOR
-from ...cluster.state import Settings
-from ...errors import DumpError, UnknownMessage
+from ...cluster.state import MIN_ISR, Names, Settings
+from ...errors import DumpError, KwireError, UnknownMessage
 from ...protocol import Result
 from ...render.cluster.cluster_differences import cluster_difference_json, cluster_difference_lines
 from ...render.cluster.cluster_json import cluster_json
@@ -186,15 +186,16 @@ def _loss(options: argparse.Namespace) -> int:
     else:
         is_before = _limit_of_frames(options.at)
         state = _model(options, lambda result: is_before(result) and groups.apply(result)).state()
-    return show_broker_loss(options, _of_topic(state, options), groups)
+    return show_broker_loss(options, _select_partitions(state, options), groups)
 
 
 def _groups(options: argparse.Namespace) -> int:
     """Print the groups that the frames contain, or that a live cluster has."""
     groups = GroupTracker()
     live = _live_broker(options)
+    is_complete = True
     if live is not None:
-        _ask_groups(options, groups)
+        is_complete = _ask_groups(options, groups)
     else:
         read = with_progress(results(options), partial(part_read, options))
         for result in takewhile(_limit_of_frames(options.at), read):
@@ -209,7 +210,7 @@ def _groups(options: argparse.Namespace) -> int:
         )
         raise DumpError("no message describes a consumer group", file=title_of(options), hint=hint)
     if options.group is not None and options.group not in known:
-        raise UnknownMessage("consumer group", options.group, known)
+        raise _unknown_group(options, known, is_complete)
     if print_json(options, lambda: group_json(groups, options.group)):
         return 0
     for line in group_lines(groups, options.group, style_for(sys.stdout, options.color)):
@@ -217,12 +218,22 @@ def _groups(options: argparse.Namespace) -> int:
     return 0
 
 
-def _ask_groups(options: argparse.Namespace, groups: GroupTracker) -> None:
-    """Ask a live cluster for its groups; print what could not be read."""
+def _unknown_group(options: argparse.Namespace, known: list[str], is_complete: bool) -> KwireError:
+    """Return the error for a group that is not there, or may be where nobody could be asked."""
+    if is_complete:
+        return UnknownMessage("consumer group", options.group, known)
+    problem = f"whether there is a consumer group {options.group!r} is unknown, see above"
+    return DumpError(problem, file=_live_broker(options) or "")
+
+
+def _ask_groups(options: argparse.Namespace, groups: GroupTracker) -> bool:
+    """Ask a live cluster for its groups; print what could not be read. Return whether everything could."""
     where = address(_only_broker(options))
     with LiveCluster(where, options.timeout, security_of(options)) as cluster:
-        for notice in ask_groups(cluster, groups, options.group):
-            remark(notice)
+        notices = ask_groups(cluster, groups, options.group)
+    for notice in notices:
+        remark(notice)
+    return not notices
 
 
 def _limit_of_frames(at: str | None) -> Callable[[Result], bool]:
@@ -234,21 +245,39 @@ def _limit_of_frames(at: str | None) -> Callable[[Result], bool]:
 
 
 def _of_topic(state: ClusterState, options: argparse.Namespace) -> ClusterState:
-    """Reduce a state to the partitions that --topic and the filters select."""
+    """Reduce a state to the partitions that --topic and the filters select, and to the data that concerns them."""
     if options.topic is not None:
         state.deleted_topics = {topic: end for topic, end in state.deleted_topics.items() if topic == options.topic}
+    _select_partitions(state, options)
+    if options.topic is not None or _filters(options):
+        shown = {key: values for key, values in state.settings.configs.items() if key == ("topic", options.topic)}
+        state.settings, state.log_dirs = Settings({**_min_isr_configs(state), **shown}), {}
+    return state
+
+
+def _select_partitions(state: ClusterState, options: argparse.Namespace) -> ClusterState:
+    """Drop the partitions that --topic and the filters leave out; all else stays."""
+    if options.topic is not None:
         if options.since is None:  # differences show that it is gone
             refuse_deleted(state, options.topic)
         if options.topic not in {*state.topics, *state.deleted_topics}:
             raise UnknownMessage("topic", options.topic, sorted(state.topics))
-    tests = [test for name, (_, test) in FILTERS.items() if getattr(options, name.replace("-", "_"))]
+    tests = _filters(options)
     for partition in state.partitions():
         if options.topic not in (None, partition.topic) or not all(test(state, partition) for test in tests):
             state.drop(partition.topic, partition.index)
-    if options.topic is not None or tests:  # --topic selects only the topic's own data
-        configs = {key: values for key, values in state.settings.configs.items() if key == ("topic", options.topic)}
-        state.settings, state.log_dirs = Settings(configs), {}
     return state
+
+
+def _filters(options: argparse.Namespace) -> list[Callable[[ClusterState, Partition], bool]]:
+    return [test for name, (_, test) in FILTERS.items() if getattr(options, name.replace("-", "_"))]
+
+
+def _min_isr_configs(state: ClusterState) -> dict[Names, dict[str, str]]:
+    """Return the configs by which `ClusterState.min_isr` knows whether the remaining partitions take writes."""
+    keys: list[Names] = [("broker", ""), *(("topic", topic) for topic in state.topics)]
+    configs = state.settings.configs
+    return {key: {MIN_ISR: configs[key][MIN_ISR]} for key in keys if MIN_ISR in configs.get(key, {})}
 
 
 def _model(options: argparse.Namespace, on_result: Callable[[Result], object] | None = None) -> ClusterModel:

@@ -49,9 +49,12 @@ EXAMPLES = """\
 SOURCE: a broker's HOST:PORT, a dump, a metadata log, or JSON: what kwire
 cluster --json writes, [{"id": 1, "rack": "/DC1/R1"}, ...], {"1": "/DC1/R1"}.
 Plans are JSON for kafka-reassign-partitions. Only --apply and --cancel change
-anything. Exit code 1: replicas could be spread more evenly, or --verify finds
-that the plan is not carried out yet.
+anything. Exit code 1: replicas could be spread more evenly, a broker or a
+directory is not emptied, or the plan is not carried out yet.
 """
+
+
+MOST_NAMES = 10  # partitions that a remark names
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -77,7 +80,7 @@ def run(options: argparse.Namespace) -> int:
         _check_live(situation.address)
     if options.verify or options.cancel:
         return follow_plan(options, situation)
-    if options.disks or options.leave_disk:
+    if options.disks or options.leave_disk is not None:
         return plan_disks(options, situation)
     if options.partitions is not None:
         return _new_partitions(options, situation)
@@ -102,8 +105,10 @@ def _check_partitions(options: argparse.Namespace, situation: PlacementInput) ->
 
 def _check_look(options: argparse.Namespace) -> None:
     """Raise UsageError for options that say how to change something, if nothing is to change."""
-    if options.weights or options.exclude:
+    if options.weights is not None or options.exclude:
         raise UsageError("--weights and --exclude are for plans: add what to change, such as --balance")
+    if options.apply or options.rollback:
+        raise UsageError("--apply and --rollback are for plans: add --plan FILE, or what to change, such as --repair")
     if options.broker_list or options.assignor:
         raise UsageError("--broker-list and --assignor are for new partitions: add --partitions, or --generate")
 
@@ -121,6 +126,13 @@ def _check(options: argparse.Namespace) -> None:
     if (options.plan or options.generate) and _any_of(options, others):
         raise UsageError("--plan and --generate say where all replicas are to be: give no other change")
     _check_disks(options)
+    _check_numbers(options)
+
+
+def _check_numbers(options: argparse.Namespace) -> None:
+    """Raise UsageError for a limit that nothing can keep, and for a measure of nothing."""
+    if options.by == "bytes" and not (options.balance or options.by_topic or options.add is not None):
+        raise UsageError("--by bytes says what --balance evens out: add --balance")
     if options.batch < 1 or (options.batch_bytes is not None and options.batch_bytes < 1):
         raise UsageError("--batch and --batch-bytes take numbers from 1 on")
     if options.throttle is not None and options.throttle < 1:
@@ -129,9 +141,9 @@ def _check(options: argparse.Namespace) -> None:
 
 def _check_disks(options: argparse.Namespace) -> None:
     """Raise UsageError if options about log directories meet others."""
-    is_within = options.disks or bool(options.leave_disk)
+    is_within = options.disks or options.leave_disk is not None
     others = "partitions plan generate rf add remove replace repair balance by_topic leaders demote".split()
-    if is_within and (_any_of(options, others) or options.weights or options.exclude or options.rollback):
+    if is_within and (_any_of(options, others) or options.weights is not None or options.exclude or options.rollback):
         raise UsageError("--disks and --leave-disk move replicas within brokers: give no other change")
     if options.batch_bytes is not None and not (is_within or options.plan):
         raise UsageError("--batch-bytes is for log directories: --disks, --leave-disk, or a --plan with log_dirs")
@@ -190,7 +202,7 @@ def _new_partitions(options: argparse.Namespace, situation: PlacementInput) -> i
         title += f", seed {options.seed}"
     _show(options, title, RackTree(_all_of(situation.brokers, plan), strict=False), plan)
     if options.apply:
-        apply_to_cluster(options, situation, plan)
+        return 0 if apply_to_cluster(options, situation, plan) else 1
     return 0
 
 
@@ -206,6 +218,9 @@ def _change(options: argparse.Namespace, situation: PlacementInput) -> int:
         if new not in {broker.node_id for broker in brokers}
     ]
     check_known(brokers, removed)
+    for old, new in replacements_in(options).items():
+        if situation.brokers and new not in {broker.node_id for broker in situation.brokers}:
+            remark(f"broker {new} is not in the cluster yet: planned for the rack of broker {old}")
     brokers = broker_metadatas(brokers, mode_of(options))
     left = [broker for broker in brokers if broker.node_id not in removed and not broker.fenced]
     if not left:
@@ -215,13 +230,34 @@ def _change(options: argparse.Namespace, situation: PlacementInput) -> int:
     plan = ReplicaPlan(current, after, {} if options.fewest == "replicas" else situation.sizes)
     _show_plan(options, trees, plan)
     _remark_offline_directories(situation, plan)
+    _remark_unknown(options, situation, plan)
+    is_done = _remark_not_emptied(plan, removed)
     if options.rollback:
         _write(options.rollback, {key: list(plan.before[key]) for key in plan.changed()})
     if options.apply:
-        apply_to_cluster(
-            options, situation, {key: list(plan.after[key]) for key in _partitions_to_apply(options, plan)}
-        )
-    return 0
+        target = {key: list(plan.after[key]) for key in _partitions_to_apply(options, plan)}
+        is_done &= apply_to_cluster(options, situation, target)
+    return 0 if is_done else 1
+
+
+def _remark_unknown(options: argparse.Namespace, situation: PlacementInput, plan: ReplicaPlan[tuple[str, int]]) -> None:
+    """Say which brokers a plan of a file gives replicas, though the cluster does not list them."""
+    listed = {broker.node_id for broker in situation.brokers}
+    receivers = {node_id for node_ids in plan.moves().values() for node_id in node_ids}
+    for node_id in sorted(receivers - listed) if options.plan and listed else ():
+        remark(f"broker {node_id} gets replicas, and is not in the cluster: it is down, or the plan is wrong")
+
+
+def _remark_not_emptied(plan: ReplicaPlan[tuple[str, int]], removed: set[int]) -> bool:
+    """Name the replicas that brokers of --remove and --replace keep. Return whether there are none."""
+    for node_id in sorted(removed):
+        kept = [f"{topic}-{index}" for (topic, index), replicas in plan.after.items() if node_id in replicas]
+        if kept:
+            names = ", ".join(kept[:MOST_NAMES]) + (", ..." if len(kept) > MOST_NAMES else "")
+            remark(
+                f"broker {node_id} is not empty after this plan: it keeps {count_text(len(kept), 'replica')}: {names}"
+            )
+    return not any(removed.intersection(replicas) for replicas in plan.after.values())
 
 
 def _remark_offline_directories(situation: PlacementInput, plan: ReplicaPlan[tuple[str, int]]) -> None:
@@ -243,7 +279,7 @@ def _partitions_to_apply(options: argparse.Namespace, plan: ReplicaPlan[tuple[st
     """Return the partitions that --apply works on: also those with the right replicas whose leader may be another."""
     if options.plan:
         return read_plan(options.plan)
-    return plan.after if options.leaders or options.demote else plan.changed()
+    return plan.after if options.leaders or options.demote is not None else plan.changed()
 
 
 def _all_of(brokers: Sequence[Broker], plan: Plan) -> list[Broker]:

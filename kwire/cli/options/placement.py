@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 
+from .joined_words import JoinWords
 from .specs import add_profile
 from .timeout import add_timeout
 
@@ -37,9 +38,11 @@ def _add_changes(parser: argparse.ArgumentParser) -> None:
     group = parser.add_argument_group("what to change")
     group.add_argument("--partitions", type=int, metavar="N", help="partitions of a new topic, or new total of a topic")
     group.add_argument("--rf", type=int, metavar="N", help="new replication factor")
-    group.add_argument("--add", metavar="IDS", help="new brokers, with racks: 7=/DC1/R2,8=/DC2/R1; implies --balance")
-    group.add_argument("--remove", metavar="IDS", help="brokers to empty: 3,4")
-    group.add_argument("--replace", metavar="OLD=NEW", help="brokers to replace by others: 3=7,4=8")
+    group.add_argument(
+        "--add", action=JoinWords, metavar="IDS", help="new brokers, with racks: 7=/DC1/R2,8=/DC2/R1; implies --balance"
+    )
+    group.add_argument("--remove", action=JoinWords, metavar="IDS", help="brokers to empty: 3,4")
+    group.add_argument("--replace", action=JoinWords, metavar="OLD=NEW", help="brokers to replace by others: 3=7,4=8")
     group.add_argument("--repair", action="store_true", help="spread partitions over racks, where possible")
     group.add_argument("--balance", action="store_true", help="also balance the number of replicas per broker")
     group.add_argument(
@@ -52,10 +55,18 @@ def _add_changes(parser: argparse.ArgumentParser) -> None:
         "--by-topic", action="store_true", help="also spread each topic over the brokers; implies --balance"
     )
     group.add_argument("--leaders", action="store_true", help="balance preferred leaders and followers")
-    group.add_argument("--demote", metavar="BROKERS", help="brokers and racks to lead nothing, if possible: 3,/DC1/R2")
+    group.add_argument(
+        "--demote",
+        action=JoinWords,
+        metavar="BROKERS",
+        help="brokers and racks to lead nothing, if possible: 3,/DC1/R2",
+    )
     group.add_argument("--disks", action="store_true", help="balance the log directories of each broker, by bytes")
     group.add_argument(
-        "--leave-disk", metavar="DIRS", help="log directories to empty into others of their brokers: 3=/data/a"
+        "--leave-disk",
+        action=JoinWords,
+        metavar="DIRS",
+        help="log directories to empty into others of their brokers: 3=/data/a",
     )
     group.add_argument(
         "--generate", action="store_true", help="place everything with an assignor, as Kafka's tool does"
@@ -76,12 +87,15 @@ def _add_rules(parser: argparse.ArgumentParser) -> None:
     )
     group.add_argument(
         "--weights",
+        action=JoinWords,
         metavar="BROKERS",
         help="how much more brokers, or those of racks, should hold: 3=2,/DC2=0.5; default: 1",
     )
-    group.add_argument("--exclude", metavar="REGEX", help="topics whose replicas stay as they are")
+    group.add_argument("--exclude", action="append", metavar="REGEX", help="topics whose replicas stay as they are")
     group.add_argument("--disable-rack-awareness", action="store_true", help="--mode disabled, and --assignor simple")
-    group.add_argument("--broker-list", metavar="IDS", help="place new partitions only on these, such as 1,2,5")
+    group.add_argument(
+        "--broker-list", action=JoinWords, metavar="IDS", help="place new partitions only on these, such as 1,2,5"
+    )
     group.add_argument("--assignor", metavar="NAME", help=ASSIGNORS)
     group.add_argument("--seed", type=int, metavar="N", help="seed of java.util.Random; default: random, and printed")
 

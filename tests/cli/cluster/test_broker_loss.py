@@ -59,6 +59,23 @@ def test_a_live_cluster_is_asked_for_its_quorum(capsys: pytest.CaptureFixture[st
         assert (leader["voter"], leader["lag"]) == (True, 0)
 
 
+def test_a_topic_is_judged_by_the_settings_and_the_quorum_of_its_cluster(capsys: pytest.CaptureFixture[str]) -> None:
+    """`--topic` selects partitions; min.insync.replicas of the brokers and the voters hold for them, too."""
+    with Kafka(brokers=3, configs={"min.insync.replicas": "2"}) as kafka:
+        broker = kafka.bootstrap_servers.split(",")[0]
+        kafka.create_topic("orders", assignment=[[2, 3]])
+        assert main(["cluster", broker, "--if-lost", "3", "--topic", "orders"]) == 1
+        output = capsys.readouterr()
+        assert "without broker 3: 1 partition not writable with acks=all\n" in output.out
+        assert "  quorum of controllers: " in output.out
+        assert output.err == ""
+        kafka.stop_broker(3)
+        assert main(["cluster", broker, "--under-min-isr", "--topic", "orders", "--json"]) == 0
+        assert [row["underMinIsr"] for row in json.loads(capsys.readouterr().out)["partitions"]] == [True]
+        assert main(["cluster", broker, "--under-min-isr"]) == 0
+        assert "below min.insync.replicas: 1: orders-0\n" in capsys.readouterr().out
+
+
 def test_other_views_are_refused(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["cluster", "x.pcap", "--if-lost", "1", "--may-restart", "2"]) == 2
     assert "--if-lost and --may-restart cannot be combined" in capsys.readouterr().err
@@ -76,6 +93,9 @@ def test_a_rack_is_drained_in_order(capsys: pytest.CaptureFixture[str]) -> None:
     found = json.loads(capsys.readouterr().out)
     assert (found["order"], found["blocked"]) == ([1], [2])
     assert main(["cluster", DUMP, "--at", "06:27:30", "--drain", "3"]) == 0
+    capsys.readouterr()
+    assert main(["cluster", DUMP, "--drain", "2"]) == 1
+    assert capsys.readouterr().out.startswith("broker 2 must not be stopped:\n")
 
 
 def test_why_a_partition_is_as_it_is(capsys: pytest.CaptureFixture[str]) -> None:

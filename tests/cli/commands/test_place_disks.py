@@ -42,6 +42,21 @@ def test_a_directory_is_left_on_a_served_cluster(
         assert "nothing to move" in out(capsys, "place", where, "--leave-disk", f"1={path}", "--apply")
 
 
+def test_a_replica_on_a_broker_that_is_down_is_not_carried_out(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(disks, "PAUSE", 0)
+    with Kafka(brokers=2, log_dirs=2) as kafka:
+        kafka.create_topic("t", assignment=[[1, 2]])
+        paths = [kafka.log_dirs(2)[0], kafka.log_dirs(2)[1]]
+        kafka.stop_broker(2)
+        for path in paths:
+            row = {"topic": "t", "partition": 0, "replicas": [1, 2], "log_dirs": ["any", path]}
+            (tmp_path / "p.json").write_text(json.dumps({"version": 1, "partitions": [row]}))
+            assert main(["place", kafka.address(1), "--plan", str(tmp_path / "p.json"), "--apply"]) == 1
+            assert "1 replica is on brokers that are down (2): left as they are\n" in capsys.readouterr().err
+
+
 def test_directories_from_json(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     held = [{"topic": "t", "partition": index, "bytes": 100} for index in range(4)]
     row = {"broker": 1, "errorCode": 0, "totalBytes": -1, "usableBytes": -1}

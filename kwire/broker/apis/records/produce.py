@@ -146,7 +146,7 @@ def _write(
     if isinstance(log, int):
         return ProduceOutcome(log)
     configs = topic.append_configs(request.node_id)
-    if code := _acks_problem(request, configs, partition):
+    if code := _acks_problem(request, topic, partition):
         return ProduceOutcome(code)
     size_limit = configs.max_message_bytes
     if len(records) > size_limit:
@@ -227,12 +227,10 @@ def _without_keys(batch: RecordBatch) -> list[int]:
         return []  # a batch that cannot be decompressed here is not validated further
 
 
-def _acks_problem(
-    request: RequestContext[messages.ProduceRequest], configs: AppendConfigs, partition: Partition
-) -> int:
+def _acks_problem(request: RequestContext[messages.ProduceRequest], topic: Topic, partition: Partition) -> int:
     if request.message.acks not in (-1, 0, 1):
         return ErrorCode.INVALID_REQUIRED_ACKS
-    is_too_small = request.message.acks == -1 and len(partition.isr) < configs.min_insync_replicas
+    is_too_small = request.message.acks == -1 and topic.lacks_in_sync(partition)
     return ErrorCode.NOT_ENOUGH_REPLICAS if is_too_small else ErrorCode.NONE
 
 

@@ -75,6 +75,13 @@ def test_too_few_in_sync() -> None:
     assert produce(cluster, batch(b"a"), acks=1).error_code == ErrorCode.NONE
 
 
+def test_all_replicas_are_enough_where_there_are_fewer_than_min_insync_replicas() -> None:
+    """Kafka: Partition.effectiveMinIsr, since 3.7."""
+    cluster = cluster_of(2, Settings(min_insync_replicas=2))
+    cluster.controller.create("t", {0: [1]})
+    assert produce(cluster, batch(b"a")).error_code == ErrorCode.NONE
+
+
 def test_old_batches_are_dropped() -> None:
     cluster = cluster_of(settings=Settings(retention_bytes=200))
     cluster.controller.create("t", {0: [1]})

@@ -1,0 +1,23 @@
+"""The sources of a model, and what their notes say."""
+
+from __future__ import annotations
+
+from kwire import messages
+from kwire.cluster import Observation, model_of
+
+
+def stop(epoch: int, time: float, file: str) -> Observation:
+    return Observation(messages.StopReplicaRequest(controller_epoch=epoch), 3, time=time, file=file)
+
+
+def notes(*observations: Observation) -> list[str]:
+    return [row.note for row in model_of(observations).tables().sources if row.note]
+
+
+def test_requests_of_another_cluster_without_cluster_ids_are_noted() -> None:
+    """Brokers refuse earlier controllers (STALE_CONTROLLER_EPOCH), so a request that was taken is of other brokers."""
+    assert notes(stop(7, 0.0, "a"), stop(1, 100.0, "b"), stop(2, 200.0, "b")) == [
+        "b has requests of earlier controllers that brokers took: of another cluster, and ignored"
+    ]
+    assert notes(stop(7, 0.0, "a"), stop(6, 5.0, "b")) == []  # on its way when the next controller began
+    assert notes(stop(6, 0.0, "a"), stop(7, 100.0, "b"), stop(7, 200.0, "a")) == []
