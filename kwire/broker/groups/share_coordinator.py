@@ -136,6 +136,7 @@ class ShareCoordinator:
             int(configs["share.record.lock.duration.ms"]) / 1000,
             int(configs["share.delivery.count.limit"]),
             int(configs["share.partition.max.record.locks"]),
+            configs["share.renew.acknowledge.enable"].lower() == "true",
         )
 
     def prepare(self, group_id: str, share: ShareGroup) -> bool:
@@ -220,13 +221,14 @@ class ShareCoordinator:
         topic_partition: TopicIdPartition,
         part: SharePartition,
         spans: Sequence[OffsetRange],
+        batch_end: int,
         member: str,
         now: float,
     ) -> list[AcquiredRange]:
-        """Acquire offsets for a member for the lock duration of the group."""
+        """Acquire offsets for a member for the lock duration of the group; `SharePartition.acquire` has the arguments."""
         limits = self.limits(group_id)
         size = part.size
-        acquired = part.acquire(spans, member, now + limits.lock, limits)
+        acquired = part.acquire(spans, batch_end, member, now + limits.lock, limits)
         self._groups.held.take(part.size - size)
         self.lock(group_id, topic_partition, part)
         return acquired

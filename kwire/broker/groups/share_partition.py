@@ -50,11 +50,13 @@ class ShareLimits(NamedTuple):
         lock: the duration of acquisition locks, in seconds.
         deliveries: the maximum number of deliveries of a record.
         most_locks: the maximum number of records in flight per partition.
+        may_renew: whether members may renew acquisition locks (KIP-1222).
     """
 
     lock: float = 30.0
     deliveries: int = 5
     most_locks: int = 2000
+    may_renew: bool = True
 
 
 class AcquireLimits(NamedTuple):
@@ -134,7 +136,7 @@ class SharePartition:
     >>> part = SharePartition()
     >>> part.begin(0)
     >>> wanted, limits = AcquireLimits(500, 500), ShareLimits()
-    >>> part.acquire(part.acquirable([(0, 9)], wanted, limits), "a", 30.0, limits)
+    >>> part.acquire(part.acquirable([(0, 9)], wanted, limits), 9, "a", 30.0, limits)
     [AcquiredRange(first=0, last=9, deliveries=1)]
     >>> int(part.acknowledge("a", [(0, 4, (AcknowledgeType.ACCEPT,))], limits, 60.0))
     0
@@ -268,13 +270,15 @@ class SharePartition:
         return end
 
     def acquire(
-        self, spans: Sequence[OffsetRange], member: str, until: float, limits: ShareLimits
+        self, spans: Sequence[OffsetRange], batch_end: int, member: str, until: float, limits: ShareLimits
     ) -> list[AcquiredRange]:
         """Acquire offsets for a member, as returned by `acquirable`; preceding offsets that are missing in the log get
         a final state.
 
         Args:
             spans: ranges of offsets.
+            batch_end: the last offset of the batch in which the last range ends; its records behind the range become
+                available, as the batch is in flight.
             member: the id of the member.
             until: when the locks expire.
             limits: the limits of the group.
@@ -282,6 +286,7 @@ class SharePartition:
         # Kafka: SharePartition.acquire
         acquired: list[AcquiredRange] = []
         for first, last in spans:
+            batch_last = batch_end if last == spans[-1][1] else last  # of what is in flight together
             if not self.records:
                 self.start = self.end = max(self.end, first)
             for offset in range(self.end, first):
@@ -289,7 +294,7 @@ class SharePartition:
             for offset in range(first, last + 1):
                 record = self.records.get(offset)
                 if record is None:
-                    record = self.records[offset] = InFlightRecord(RecordState.AVAILABLE, 0, last - first + 1)
+                    record = self.records[offset] = InFlightRecord(RecordState.AVAILABLE, 0, batch_last - first + 1)
                 record.state = RecordState.ACQUIRED
                 record.member = member
                 record.until = until
@@ -298,7 +303,9 @@ class SharePartition:
                     acquired[-1] = acquired[-1]._replace(last=offset)
                 else:
                     acquired.append(AcquiredRange(offset, offset, record.count))
-            self.end = max(self.end, last + 1)
+            for offset in range(max(self.end, last + 1), batch_last + 1):
+                self.records[offset] = InFlightRecord(RecordState.AVAILABLE, 0, batch_last - first + 1)
+            self.end = max(self.end, batch_last + 1)
         return acquired
 
     def archive(self, first: int, last: int) -> None:
@@ -312,7 +319,7 @@ class SharePartition:
     def acknowledge(
         self, member: str, batches: Iterable[tuple[int, int, Sequence[int]]], limits: ShareLimits, until: float
     ) -> int:
-        """Apply a member's acknowledgements: all of them, or none if one is invalid.
+        """Apply a member's acknowledgements: all of them, or none but renewals if one is invalid.
 
         Args:
             member: the id of the member.
@@ -324,29 +331,44 @@ class SharePartition:
             An error code.
         """
         # Kafka: SharePartition.acknowledge
-        meant: dict[int, int] = {}
-        for first, last, types in batches:
-            if last < self.start:
-                continue
-            if self.records and last >= self.end:
-                return ErrorCode.INVALID_REQUEST
-            if not self.records or not self._is_held(range(max(first, self.start), last + 1), member):
-                return ErrorCode.INVALID_RECORD_STATE
-            for offset in range(max(first, self.start), last + 1):
-                meant[offset] = types[0] if len(types) == 1 else types[offset - first]
-        for offset, kind in meant.items():
-            if kind == AcknowledgeType.RENEW:
-                self.records[offset].until = until
-            else:
-                self._end(offset, kind, limits)
+        ended: dict[int, int] = {}
+        for batch in batches:
+            if code := self._check_batch(member, batch, limits, until, ended):
+                return code
+        for offset, kind in ended.items():
+            self._end(offset, kind, limits)
         return ErrorCode.NONE
 
-    def _is_held(self, offsets: Iterable[int], member: str) -> bool:
-        records = (self.records.get(offset) for offset in offsets)
-        return all(
-            record is not None and record.state is RecordState.ACQUIRED and record.member == member
-            for record in records
-        )
+    def _check_batch(
+        self,
+        member: str,
+        batch: tuple[int, int, Sequence[int]],
+        limits: ShareLimits,
+        until: float,
+        ended: dict[int, int],
+    ) -> int:
+        """Renew locks, and put the other acknowledgements of a batch into `ended`; return an error code.
+
+        As in Kafka, locks that are renewed before an invalid acknowledgement stay so.
+        """
+        # Kafka: SharePartition.acknowledgePerOffsetBatchRecords
+        first, last, types = batch
+        if last < self.start:
+            return ErrorCode.NONE
+        if self.records and last >= self.end:
+            return ErrorCode.INVALID_REQUEST
+        for offset in range(max(first, self.start), last + 1):
+            record = self.records.get(offset)
+            kind = types[0] if len(types) == 1 else types[offset - first]
+            if record is None or record.state is not RecordState.ACQUIRED or record.member != member or offset in ended:
+                return ErrorCode.INVALID_RECORD_STATE
+            if kind != AcknowledgeType.RENEW:
+                ended[offset] = kind
+            elif limits.may_renew:
+                record.until = until
+            else:
+                return ErrorCode.INVALID_RECORD_STATE
+        return ErrorCode.NONE
 
     def _end(self, offset: int, kind: int, limits: ShareLimits) -> None:
         record = self.records[offset]

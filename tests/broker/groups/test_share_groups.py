@@ -26,6 +26,7 @@ from tests.broker.driving import Waiting, World
 from tests.broker.served import M, batch, produce
 from tests.broker.stored import StoredDisk
 from tests.conftest import ROOT
+from tests.interop import share_acquire_steps
 from tests.interop.share_group_steps import Sharers, lines
 from tests.seeds import seeded
 
@@ -39,6 +40,12 @@ def test_every_step_is_answered_as_kafka_answers_it() -> None:
     with Kafka() as kafka:
         found = lines(kafka.bootstrap_servers, kafka.advance, patience=0.01)
     assert found == RECORDED.read_text("utf-8").splitlines()
+
+
+def test_acquire_modes_and_renewals_are_answered_as_kafka_answers_them() -> None:
+    with Kafka() as kafka:
+        found = share_acquire_steps.lines(kafka.bootstrap_servers, kafka.advance, patience=0.01)
+    assert found == (ROOT / "tests/data/share-acquire-kafka-4.4.0.txt").read_text("utf-8").splitlines()
 
 
 class Sharer:
@@ -440,7 +447,8 @@ class Model:
         first = self.part.next_offset
         spans = self.part.acquirable([one for one in self.batches if one[1] >= first], wanted, self.limits)
         member = self.rng.choice("abc")
-        found = self.part.acquire(spans, member, self.now + 30, self.limits)
+        batch_end = max((last for first, last in self.batches if spans and first <= spans[-1][1]), default=-1)
+        found = self.part.acquire(spans, batch_end, member, self.now + 30, self.limits)
         offsets = [(offset, one.deliveries) for one in found for offset in range(one.first, one.last + 1)]
         assert not wanted.is_exact or len(offsets) <= wanted.most
         for offset, deliveries in offsets:
