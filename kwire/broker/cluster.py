@@ -23,13 +23,13 @@ from .fault_rules import FaultRules
 from .features import features_of
 from .fetch_sessions import FetchSessions
 from .groups.group_coordinator import GroupCoordinator
-from .groups.share_coordinator import ShareCoordinator
 from .internal_topics import InternalTopic
 from .log.replica_log import NEVER, ReplicaLog
 from .node import LogDir, Node
 from .purgatory import Purgatory
 from .security.authorizer import Authorizer
 from .settings import Settings
+from .share_groups.share_coordinator import ShareCoordinator
 from .transactions.transaction_coordinator import TransactionCoordinator
 
 

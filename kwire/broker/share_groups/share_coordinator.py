@@ -19,10 +19,10 @@ from ...values import ErrorCode
 from ..controller.kraft_controller import KRaftController
 from ..controller.metadata_journal import Row
 from ..controller.topic import Topic
+from ..groups.classic_group import Group
+from ..groups.group_coordinator import GroupCoordinator
 from ..internal_topics import InternalTopic
 from ..purgatory import Parked, Purgatory
-from .classic_group import Group
-from .group_coordinator import GroupCoordinator
 from .share_group import ShareGroup, TopicIdPartition
 from .share_partition import (
     RECORD_SIZE,
@@ -225,7 +225,7 @@ class ShareCoordinator:
         member: str,
         now: float,
     ) -> list[AcquiredRange]:
-        """Acquire offsets for a member for the lock duration of the group; `SharePartition.acquire` has the arguments."""
+        """Acquire offsets for a member, as `SharePartition.acquire`, for the lock duration of the group."""
         limits = self.limits(group_id)
         size = part.size
         acquired = part.acquire(spans, batch_end, member, now + limits.lock, limits)
