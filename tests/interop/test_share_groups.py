@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from kwire.testing import Kafka
-from tests.interop import share_acquire_steps
+from tests.interop import dead_letter_steps, share_acquire_steps
 from tests.interop.kafka import java, need, real_cluster
 
 PROGRAM = str(Path(__file__).with_name("Shared.java"))
@@ -49,10 +50,11 @@ def test_kafkas_tool_reads_the_state_of_share_partitions(tmp_path: Path) -> None
     assert (starts[0], starts[-1]) == (0, 15)
 
 
-def test_a_real_broker_and_ours_answer_alike_to_acquire_modes_and_renewals(tmp_path: Path) -> None:
+@pytest.mark.parametrize("steps", [share_acquire_steps, dead_letter_steps])
+def test_a_real_broker_and_ours_answer_alike(steps: Any, tmp_path: Path) -> None:
     need("java", "mvn")
     with real_cluster("4.4.0", tmp_path, 1, "a") as facts:
         share_acquire_steps.warm_up(facts["bootstrap"])
-        theirs = share_acquire_steps.lines(facts["bootstrap"])
+        theirs = steps.lines(facts["bootstrap"])
     with Kafka() as kafka:
-        assert share_acquire_steps.lines(kafka.bootstrap_servers, kafka.advance, patience=0.01) == theirs
+        assert steps.lines(kafka.bootstrap_servers, kafka.advance, patience=0.01) == theirs

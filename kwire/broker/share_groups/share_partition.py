@@ -9,38 +9,29 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
-from enum import IntEnum
 from math import inf
 from typing import NamedTuple
 
 from ...values import ErrorCode
+from .record_states import (
+    ENDED,
+    NOTHING,
+    UNSEEN,
+    AcknowledgeType,
+    DeadLetter,
+    InFlightRecord,
+    RecordState,
+    ShareSnapshot,
+    ShareStateBatch,
+)
 
 RECORD_SIZE = 256  # estimated bytes of a record in flight
 LEAST_THROTTLED = 2  # the maximum number of deliveries
 MOST_RECORDS = 200_000  # the maximum in a partition, regardless of the record counts in batches
 OffsetRange = tuple[int, int]  # first and last offset
-
-
-class RecordState(IntEnum):
-    """The delivery state of a record; the numbers are those in records of `__share_group_state`."""
-
-    AVAILABLE = 0
-    ACQUIRED = 1
-    ACKNOWLEDGED = 2
-    ARCHIVED = 4
-
-
-class AcknowledgeType(IntEnum):
-    """The acknowledgement types of records (KIP-932, KIP-1222); a gap is an offset without a record."""
-
-    GAP = 0
-    ACCEPT = 1
-    RELEASE = 2
-    REJECT = 3
-    RENEW = 4
-
-
-ENDED = (RecordState.ACKNOWLEDGED, RecordState.ARCHIVED)
+# Kafka: ShareGroupDLQManager.CLIENT_REJECT, DELIVERY_COUNT_EXCEEDED, which consumers of dead letters may look at
+REJECTED = "Offset rejected by client."
+DELIVERED_TOO_OFTEN = "Offset delivery count exceeded the threshold."
 
 
 class ShareLimits(NamedTuple):
@@ -51,12 +42,18 @@ class ShareLimits(NamedTuple):
         deliveries: the maximum number of deliveries of a record.
         most_locks: the maximum number of records in flight per partition.
         may_renew: whether members may renew acquisition locks (KIP-1222).
+        has_dead_letters: whether records that cannot be processed are written to a dead letter topic (KIP-1191).
     """
 
     lock: float = 30.0
     deliveries: int = 5
     most_locks: int = 2000
     may_renew: bool = True
+    has_dead_letters: bool = False
+
+    def cause_of(self, letter: DeadLetter) -> str:
+        """Return why a record could not be processed, as the number of its deliveries tells after a restart."""
+        return DELIVERED_TOO_OFTEN if letter.deliveries >= self.deliveries else REJECTED
 
 
 class AcquireLimits(NamedTuple):
@@ -76,50 +73,6 @@ class AcquiredRange(NamedTuple):
     deliveries: int
 
 
-class ShareStateBatch(NamedTuple):
-    """A range of offsets with the same stored state."""
-
-    first: int
-    last: int
-    state: RecordState
-    deliveries: int
-
-
-class ShareSnapshot(NamedTuple):
-    """The stored state of a partition: its start offset, the number of later records with a final state, and the
-    records' states.
-    """
-
-    start: int = -1
-    ended: int = 0
-    batches: tuple[ShareStateBatch, ...] = ()
-
-
-NOTHING = ShareSnapshot()
-
-
-@dataclass(slots=True)
-class InFlightRecord:
-    """A record that is in flight: it was delivered at least once.
-
-    Attributes:
-        state: the delivery state.
-        count: the number of deliveries.
-        together: the number of records with which it was first delivered.
-        member: the id of the member that has acquired it.
-        until: when its lock expires.
-    """
-
-    state: RecordState
-    count: int
-    together: int = 1
-    member: str = ""
-    until: float = inf
-
-
-UNSEEN = InFlightRecord(RecordState.AVAILABLE, 0)  # a record that was not delivered yet
-
-
 @dataclass(slots=True, eq=False)
 class SharePartition:
     """A partition of a share group.
@@ -132,6 +85,7 @@ class SharePartition:
         state_epoch: increases whenever the offsets are altered.
         timer_at: when the timer for the first lock expires.
         is_dirty: whether changes must be stored.
+        letters: the records that are to be written to a dead letter topic.
 
     >>> part = SharePartition()
     >>> part.begin(0)
@@ -153,6 +107,7 @@ class SharePartition:
     state_epoch: int = 0
     timer_at: float = inf
     is_dirty: bool = False
+    letters: list[DeadLetter] = field(default_factory=list)
 
     @property
     def size(self) -> int:
@@ -170,6 +125,7 @@ class SharePartition:
         """Start at an offset, without in-flight records."""
         self.start = self.end = start
         self.records = {}
+        self.letters = []
 
     def restore(self, stored: ShareSnapshot) -> None:
         """Reset to a stored state: acquired records become available again."""
@@ -185,6 +141,11 @@ class SharePartition:
         for offset in range(self.start, self.end):
             self.records.setdefault(offset, InFlightRecord(RecordState.AVAILABLE, 0))
         self.records = dict(sorted(self.records.items()))
+        self.letters = [
+            DeadLetter(offset, record.count, "")
+            for offset, record in self.records.items()
+            if record.state is RecordState.ARCHIVING
+        ]
         self.advance()
 
     def store(self) -> ShareSnapshot:
@@ -316,6 +277,14 @@ class SharePartition:
             if offset in self.records:
                 self.records[offset] = InFlightRecord(RecordState.ARCHIVED, self.records[offset].count)
 
+    def archive_letters(self, letters: Iterable[DeadLetter]) -> None:
+        """Archive records that were written to a dead letter topic, or could not be."""
+        # Kafka: SharePartition.initiateDLQAndArchive
+        for letter in letters:
+            record = self.records.get(letter.offset)
+            if record is not None and record.state is RecordState.ARCHIVING:
+                self.archive(letter.offset, letter.offset)
+
     def acknowledge(
         self, member: str, batches: Iterable[tuple[int, int, Sequence[int]]], limits: ShareLimits, until: float
     ) -> int:
@@ -379,8 +348,12 @@ class SharePartition:
             record.state = RecordState.ACKNOWLEDGED
         elif kind == AcknowledgeType.RELEASE and record.count < limits.deliveries:
             record.state = RecordState.AVAILABLE
-        else:
+        elif kind == AcknowledgeType.GAP or not limits.has_dead_letters:
             record.state = RecordState.ARCHIVED
+        else:
+            record.state = RecordState.ARCHIVING
+            cause = REJECTED if kind == AcknowledgeType.REJECT else DELIVERED_TOO_OFTEN
+            self.letters.append(DeadLetter(offset, record.count, cause))
 
     def release(self, member: str, limits: ShareLimits) -> bool:
         """Release the records that a member has acquired; return whether there were any."""

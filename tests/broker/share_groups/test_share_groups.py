@@ -15,9 +15,10 @@ from kwire.broker.controller.topic_names import SHARES
 from kwire.broker.internal_topics import coordinator_of
 from kwire.broker.security.acls import ALLOW, LITERAL, AclBinding
 from kwire.broker.security.principals import ANONYMOUS
+from kwire.broker.share_groups.record_states import AcknowledgeType
 from kwire.broker.share_groups.share_coordinator import state_key
 from kwire.broker.share_groups.share_group import ShareGroup, assign_shares
-from kwire.broker.share_groups.share_partition import AcknowledgeType, AcquireLimits, ShareLimits, SharePartition
+from kwire.broker.share_groups.share_partition import AcquireLimits, ShareLimits, SharePartition
 from kwire.cluster.state import NO_LEADER
 from kwire.protocol.nested import decode_share_record
 from kwire.testing import Kafka
@@ -26,26 +27,23 @@ from tests.broker.driving import Waiting, World
 from tests.broker.served import M, batch, produce
 from tests.broker.stored import StoredDisk
 from tests.conftest import ROOT
-from tests.interop import share_acquire_steps
-from tests.interop.share_group_steps import Sharers, lines
+from tests.interop import dead_letter_steps, share_acquire_steps, share_group_steps
+from tests.interop.share_group_steps import Sharers
 from tests.seeds import seeded
 
-RECORDED = ROOT / "tests/data/share-groups-kafka-4.4.0.txt"
 ACCEPT, RELEASE, REJECT = AcknowledgeType.ACCEPT, AcknowledgeType.RELEASE, AcknowledgeType.REJECT
 LOCK = 30.0
 Spans = list[tuple[int, int, int]]
 
 
-def test_every_step_is_answered_as_kafka_answers_it() -> None:
+@pytest.mark.parametrize(
+    ("steps", "recorded"),
+    [(share_group_steps, "share-groups"), (share_acquire_steps, "share-acquire"), (dead_letter_steps, "dead-letters")],
+)
+def test_every_step_is_answered_as_kafka_answers_it(steps: Any, recorded: str) -> None:
     with Kafka() as kafka:
-        found = lines(kafka.bootstrap_servers, kafka.advance, patience=0.01)
-    assert found == RECORDED.read_text("utf-8").splitlines()
-
-
-def test_acquire_modes_and_renewals_are_answered_as_kafka_answers_them() -> None:
-    with Kafka() as kafka:
-        found = share_acquire_steps.lines(kafka.bootstrap_servers, kafka.advance, patience=0.01)
-    assert found == (ROOT / "tests/data/share-acquire-kafka-4.4.0.txt").read_text("utf-8").splitlines()
+        found = steps.lines(kafka.bootstrap_servers, kafka.advance, patience=0.01)
+    assert found == (ROOT / f"tests/data/{recorded}-kafka-4.4.0.txt").read_text("utf-8").splitlines()
 
 
 class Sharer:

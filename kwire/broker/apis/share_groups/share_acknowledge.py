@@ -13,9 +13,9 @@ from ...api import ServedApi
 from ...controller.partition import Partition
 from ...log.replica_log import ReplicaLog
 from ...request_context import RequestContext
+from ...share_groups.record_states import AcknowledgeType
 from ...share_groups.share_coordinator import FINAL, FIRST
 from ...share_groups.share_group import TopicIdPartition
-from ...share_groups.share_partition import AcknowledgeType
 from .share_group_checks import is_off
 
 ShareRequest: TypeAlias = (

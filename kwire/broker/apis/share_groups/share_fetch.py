@@ -179,6 +179,7 @@ class _Fetching:
             return None  # SharePartition.maybeInitialize: what is stored is not known yet, and the fetch waits
         if part.start < 0:
             part.begin(_start(log, configs["share.auto.offset.reset"], request.cluster.time_ms))
+        shares.send_letters(self.member.group_id, topic_partition, part)
         before = part.size
         if part.trim(log.start, log.end):
             shares.changed(self.member.group_id, topic_partition, part, before)
