@@ -11,11 +11,11 @@ from ...protocol.nested import coordinator_record, encode_record
 from ..controller.metadata_journal import Row
 from ..controller.topic import NO_TOPIC_ID, Topic
 from ..internal_topics import Written
-from ..share_groups.share_group import ShareGroup
 from .classic_group import Group
 from .committed_offsets import Commit
 from .consumer_group import Assigned, ConsumerGroup, ConsumerMember
 from .modern_group import GroupState
+from .share_group import ShareGroup
 from .streams_group import StreamsGroup
 from .streams_records import streams_rows
 

@@ -9,14 +9,14 @@ from ... import messages
 from ...errors import KwireError
 from ...protocol.nested import CoordinatorRecord, decode_group_record
 from ..controller.topic import NO_TOPIC_ID
-from ..share_groups.share_group import ShareGroup
-from ..share_groups.share_partition import SharePartition
 from .classic_group import Group, Member
 from .committed_offsets import Commit
 from .consumer_group import Assigned, ClassicProtocol, ConsumerGroup, ConsumerMember
 from .group_records import Find
 from .group_types import SHARE
 from .modern_group import GroupState
+from .share_group import ShareGroup
+from .share_partition import SharePartition
 from .streams_restorer import StreamsRestorer
 
 TargetEpochKey: TypeAlias = (

@@ -1,1 +1,1 @@
-"""Share groups: members, partitions with the state of each record, sessions, dead letters."""
+"""The coordinator of share groups: stored states of their partitions, locks, sessions, dead letters."""

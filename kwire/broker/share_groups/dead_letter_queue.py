@@ -17,11 +17,11 @@ from ..configs.config_store import ANY_NODE
 from ..controller.kraft_controller import KRaftController
 from ..controller.partition import Partition
 from ..controller.topic import Topic
+from ..groups.record_states import DeadLetter
+from ..groups.share_group import TopicIdPartition
 from ..internal_topics import Append
 from ..log.batch_stamps import stamp_append_time
 from ..purgatory import Parked, Purgatory
-from .record_states import DeadLetter
-from .share_group import TopicIdPartition
 
 TOPIC_NAME = "errors.deadletterqueue.topic.name"  # configs of groups
 COPIES_RECORDS = "errors.deadletterqueue.copy.record.enable"

@@ -21,18 +21,18 @@ from ..controller.metadata_journal import Row
 from ..controller.topic import Topic
 from ..groups.classic_group import Group
 from ..groups.group_coordinator import GroupCoordinator
-from ..internal_topics import InternalTopic
-from ..purgatory import Parked, Purgatory
-from .dead_letter_queue import DeadLetterQueue
-from .record_states import RecordState, ShareSnapshot, ShareStateBatch
-from .share_group import ShareGroup, TopicIdPartition
-from .share_partition import (
+from ..groups.record_states import RecordState, ShareSnapshot, ShareStateBatch
+from ..groups.share_group import ShareGroup, TopicIdPartition
+from ..groups.share_partition import (
     RECORD_SIZE,
     AcquiredRange,
     OffsetRange,
     ShareLimits,
     SharePartition,
 )
+from ..internal_topics import InternalTopic
+from ..purgatory import Parked, Purgatory
+from .dead_letter_queue import DeadLetterQueue
 
 MOST_SESSIONS = 2000  # the default of Kafka's group.share.max.share.sessions, per broker
 FIRST, FINAL = 0, -1  # epochs that begin and end a session

@@ -8,7 +8,7 @@ from functools import partial
 from random import Random
 
 from ...broker.groups.modern_group import GroupState
-from ...broker.share_groups.share_group import ShareGroup
+from ...broker.groups.share_group import ShareGroup
 from ...broker.transactions.transaction import PREPARED, TransactionState
 from .client import Action, Client, ClientFactory, Close, Send, Wake
 from .clock import Clock

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 import kwire
+from kwire.broker.groups.record_states import AcknowledgeType
 from kwire.broker.share_groups.dead_letter_queue import BACKOFFS, COPIES_RECORDS, TAKES_LETTERS, TOPIC_NAME
-from kwire.broker.share_groups.record_states import AcknowledgeType
 from tests.broker.driving import World
 from tests.broker.share_groups.test_share_groups import Sharer, partition, send, share_world
 from tests.broker.stored import StoredDisk

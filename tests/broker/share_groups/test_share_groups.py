@@ -12,13 +12,13 @@ import pytest
 import kwire
 from kwire.broker import Settings
 from kwire.broker.controller.topic_names import SHARES
+from kwire.broker.groups.record_states import AcknowledgeType
+from kwire.broker.groups.share_group import ShareGroup, assign_shares
+from kwire.broker.groups.share_partition import AcquireLimits, ShareLimits, SharePartition
 from kwire.broker.internal_topics import coordinator_of
 from kwire.broker.security.acls import ALLOW, LITERAL, AclBinding
 from kwire.broker.security.principals import ANONYMOUS
-from kwire.broker.share_groups.record_states import AcknowledgeType
 from kwire.broker.share_groups.share_coordinator import state_key
-from kwire.broker.share_groups.share_group import ShareGroup, assign_shares
-from kwire.broker.share_groups.share_partition import AcquireLimits, ShareLimits, SharePartition
 from kwire.cluster.state import NO_LEADER
 from kwire.protocol.nested import decode_share_record
 from kwire.testing import Kafka

@@ -6,8 +6,8 @@ from .... import messages
 from ....values import ErrorCode
 from ...api import ServedApi
 from ...groups.modern_group import GroupState
+from ...groups.share_group import ShareGroup
 from ...request_context import RequestContext
-from ...share_groups.share_group import ShareGroup
 from .group_checks import problem_with
 
 

@@ -11,8 +11,8 @@ from ...controller.topic import Topic
 from ...groups.classic_group import Group
 from ...groups.committed_offsets import Commit
 from ...groups.modern_group import GroupState
+from ...groups.share_group import ShareGroup
 from ...request_context import RequestContext
-from ...share_groups.share_group import ShareGroup
 from .group_checks import CommittedTopic, commit_problem, membership, problem_with
 
 CommittedPartition: TypeAlias = Union[

@@ -5,8 +5,8 @@ from __future__ import annotations
 from .... import messages
 from ....values import ErrorCode
 from ...api import ServedApi
+from ...groups.share_group import ShareGroup
 from ...request_context import RequestContext
-from ...share_groups.share_group import ShareGroup
 from .group_checks import problem_with
 
 

@@ -11,11 +11,11 @@ from .... import messages
 from ....values import ErrorCode
 from ...api import ServedApi
 from ...controller.partition import Partition
+from ...groups.record_states import AcknowledgeType
+from ...groups.share_group import TopicIdPartition
 from ...log.replica_log import ReplicaLog
 from ...request_context import RequestContext
-from ...share_groups.record_states import AcknowledgeType
 from ...share_groups.share_coordinator import FINAL, FIRST
-from ...share_groups.share_group import TopicIdPartition
 from .share_group_checks import is_off
 
 ShareRequest: TypeAlias = (

@@ -14,12 +14,12 @@ from ...api import ServedApi
 from ...client_quota_manager import FETCH
 from ...controller.partition import Partition
 from ...controller.topic import Topic
+from ...groups.share_group import TopicIdPartition
+from ...groups.share_partition import AcquiredRange, AcquireLimits, OffsetRange, SharePartition
 from ...log.replica_log import LogEntry, ReplicaLog
 from ...purgatory import Later, Parked
 from ...request_context import RequestContext
 from ...share_groups.share_coordinator import FINAL, FIRST, ShareSession, key_of
-from ...share_groups.share_group import TopicIdPartition
-from ...share_groups.share_partition import AcquiredRange, AcquireLimits, OffsetRange, SharePartition
 from ..records.fetch import MOST_WAIT_MS
 from .share_acknowledge import (
     Acknowledgement,

@@ -8,8 +8,8 @@ from ...api import ServedApi
 from ...groups.classic_group import Group
 from ...groups.consumer_group import ConsumerMember
 from ...groups.group_types import SHARE, STREAMS
+from ...groups.share_group import ShareGroup
 from ...request_context import RequestContext
-from ...share_groups.share_group import ShareGroup
 from ..groups.consumer_group_heartbeat import group_by_topic
 from ..groups.group_checks import JOINS, LEAVES, is_settled, membership_problem
 from .share_group_checks import share_problem

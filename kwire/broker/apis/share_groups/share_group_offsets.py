@@ -7,8 +7,8 @@ from ....values import ErrorCode
 from ...api import ServedApi
 from ...controller.topic import Topic
 from ...groups.modern_group import GroupState
+from ...groups.share_group import ShareGroup
 from ...request_context import RequestContext
-from ...share_groups.share_group import ShareGroup
 from .share_group_checks import share_problem
 from .share_group_heartbeat import make_share_group
 

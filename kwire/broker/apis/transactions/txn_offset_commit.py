@@ -8,9 +8,9 @@ from ...api import ServedApi
 from ...groups.classic_group import Group
 from ...groups.committed_offsets import Commit
 from ...groups.modern_group import GroupState
+from ...groups.share_group import ShareGroup
 from ...internal_topics import ProducerIdAndEpoch
 from ...request_context import RequestContext
-from ...share_groups.share_group import ShareGroup
 from ...transactions.transaction import TransactionState
 from ..groups.group_checks import commit_problem, member_or_problem, problem_with
 from ..groups.offset_commit import check_commit

@@ -8,9 +8,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ...cluster.assignors.members import TopicPartition
-from ..groups.consumer_group import Assigned, ConsumerGroup, ConsumerMember
-from ..groups.group_types import SHARE
-from ..groups.modern_group import GroupState
+from .consumer_group import Assigned, ConsumerGroup, ConsumerMember
+from .group_types import SHARE
+from .modern_group import GroupState
 from .share_partition import SharePartition
 
 SIMPLE = "simple"  # the only assignor of share groups
