@@ -20,16 +20,17 @@ from .controller.restart_recovery import recover
 from .controller.topic import Topic
 from .controller.topic_names import GROUPS, SHARES, TRANSACTIONS
 from .fault_rules import FaultRules
-from .features import features_of
+from .features import FIRST_WITH_DEAD_LETTERS, features_of
 from .fetch_sessions import FetchSessions
 from .groups.group_coordinator import GroupCoordinator
-from .groups.share_coordinator import ShareCoordinator
 from .internal_topics import InternalTopic
 from .log.replica_log import NEVER, ReplicaLog
 from .node import LogDir, Node
 from .purgatory import Purgatory
 from .security.authorizer import Authorizer
 from .settings import Settings
+from .share_groups.dead_letter_queue import DeadLetterQueue
+from .share_groups.share_coordinator import ShareCoordinator
 from .transactions.transaction_coordinator import TransactionCoordinator
 
 
@@ -105,7 +106,10 @@ class BrokerCluster:
             return InternalTopic(name, self.controller, self.append, clock)
 
         self.groups: GroupCoordinator = GroupCoordinator(self.controller, self.waiting, log(GROUPS), clock)
-        self.shares: ShareCoordinator = ShareCoordinator(self.controller, self.groups, self.waiting, log(SHARES), clock)
+        letters = DeadLetterQueue(self.controller, self.waiting, self.append, clock, self._has_dead_letters)
+        self.shares: ShareCoordinator = ShareCoordinator(
+            self.controller, self.groups, self.waiting, log(SHARES), clock, letters
+        )
         self.transactions: TransactionCoordinator = TransactionCoordinator(
             self.controller, self.groups, self.waiting, log(TRANSACTIONS), self.append, self.new_producer_id, clock
         )
@@ -130,6 +134,10 @@ class BrokerCluster:
         """Return a new producer id."""
         self.producer_ids += 1
         return self.producer_ids
+
+    def _has_dead_letters(self) -> bool:
+        # Kafka: ShareVersion.SV_2
+        return self.feature_levels.get("share.version", 0) >= FIRST_WITH_DEAD_LETTERS
 
     def append(self, partition: Partition, batch: RecordBatch) -> int:
         """Append a batch of a broker's own, which all in-sync replicas must have; returns an error code."""

@@ -17,8 +17,7 @@ class Feature(NamedTuple):
 
 
 # From Kafka 4.0 on: `metadata.version` of the newest stable MetadataVersion (4.1.0 and 4.4.0 as brokers answered), and
-# the other features by the first release that has them. Share groups are on by default, in Kafka from 4.2 on; level 2
-# of share.version, dead letter queues (KIP-1191), is not offered, because nothing would be written to them.
+# the other features by the first release that has them. Share groups are on by default, in Kafka from 4.2 on.
 METADATA = {(4, 0): 25, (4, 1): 27, (4, 2): 29, (4, 3): 30, (4, 4): 33}
 OTHERS: dict[str, tuple[tuple[int, int], Feature]] = {
     "eligible.leader.replicas.version": ((4, 0), Feature(0, 1, 1)),  # KIP-966
@@ -28,6 +27,9 @@ OTHERS: dict[str, tuple[tuple[int, int], Feature]] = {
     "streams.version": ((4, 2), Feature(0, 1, 1)),  # KIP-1071
     "transaction.version": ((4, 0), Feature(0, 2, 2)),  # KIP-890
 }
+# Later levels, which are those of new clusters at once: dead letters of share groups (KIP-1191; ShareVersion.SV_2).
+LATER: dict[str, tuple[tuple[int, int], Feature]] = {"share.version": ((4, 4), Feature(0, 2, 2))}
+FIRST_WITH_DEAD_LETTERS = 2  # the first level of share.version
 OLDEST_METADATA = 7  # IBP_3_3_IV3
 LATEST_DEFAULTS = {"eligible.leader.replicas.version": (4, 1)}  # the first release in which new clusters have it
 
@@ -47,7 +49,7 @@ def features_of(name: str | None) -> Mapping[str, Feature]:
         return {}
     level = METADATA[max(known for known in METADATA if known <= number)]
     features = {"metadata.version": Feature(OLDEST_METADATA, level, level)}
-    for feature, (since, levels) in OTHERS.items():
+    for feature, (since, levels) in (*OTHERS.items(), *LATER.items()):
         if number >= since:
             is_off = number < LATEST_DEFAULTS.get(feature, since)
             features[feature] = levels._replace(level=0) if is_off else levels

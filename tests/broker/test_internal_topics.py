@@ -9,6 +9,7 @@ import pytest
 from kwire.broker import Settings
 from kwire.broker.controller.topic_names import GROUPS, SHARES, TRANSACTIONS
 from kwire.broker.groups.committed_offsets import Commit
+from kwire.broker.groups.group_records import group_rows
 from kwire.broker.internal_topics import ProducerIdAndEpoch
 from kwire.broker.settings_configs import settings_from
 from kwire.broker.transactions.transaction import Transaction, TransactionState
@@ -130,6 +131,64 @@ def test_with_too_few_in_sync_nobody_joins_or_leaves(api: str, version: int, fie
     after = beat(joined.member_epoch)
     assert (after.error_code, after.member_epoch) == (ErrorCode.NONE, joined.member_epoch)  # nothing of it was kept
     assert not beat(-1).error_code
+
+
+STREAMS = M.StreamsGroupHeartbeatRequest
+NO_TASKS: dict[str, Any] = {"active_tasks": (), "standby_tasks": (), "warmup_tasks": ()}
+TOPOLOGY = STREAMS.Topology(subtopologies=(STREAMS.Subtopology(subtopology_id="0", source_topics=("t",)),))
+
+
+@pytest.mark.parametrize(
+    ("api", "joins", "changes"),
+    [
+        (
+            "ConsumerGroupHeartbeat",
+            {"subscribed_topic_names": ("t",), "rebalance_timeout_ms": 1000, "topic_partitions": ()},
+            {"subscribed_topic_names": ("t", "u")},
+        ),
+        ("ShareGroupHeartbeat", {"subscribed_topic_names": ("t",)}, {"subscribed_topic_names": ("t", "u")}),
+        (
+            "StreamsGroupHeartbeat",
+            {"topology": TOPOLOGY, "process_id": "p", "rebalance_timeout_ms": 1000, **NO_TASKS},
+            {"process_id": "q", **NO_TASKS},
+        ),
+    ],
+)
+def test_what_fails_when_it_is_written_is_undone(api: str, joins: dict[str, Any], changes: dict[str, Any]) -> None:
+    """CoordinatorRuntime reverts to the snapshot before the write."""
+    disk = FailingDisk()
+    world = World(disks=[disk])
+    world.cluster.controller.create("u", {0: [1]})
+
+    def beat(epoch: int, **fields: Any) -> Any:
+        return world.ask(api, 1, group_id="g", member_id="m", member_epoch=epoch, **fields)
+
+    joined = beat(0, **joins)
+    assert joined.error_code == ErrorCode.NONE
+    groups, group = world.cluster.groups, world.group()
+    assert group.consumer is not None
+    before = group_rows(group, world.cluster.controller.find, 0), group.consumer.members["m"].deadline, groups.held.size
+    disk.is_broken = True
+    assert beat(joined.member_epoch, **changes).error_code == ErrorCode.NOT_COORDINATOR
+    assert group.consumer is not None
+    after = group_rows(group, world.cluster.controller.find, 0), group.consumer.members["m"].deadline, groups.held.size
+    assert after == before
+    assert group.written == before[0]
+    world.wait(60)
+    assert not group.consumer.members  # its session ends
+
+
+def test_a_new_group_whose_first_member_cannot_be_written_has_no_member() -> None:
+    disk = FailingDisk()
+    world = World(disks=[disk])
+    world.cluster.controller.create_internal(GROUPS)
+    used = world.cluster.groups.held.size
+    disk.is_broken = True
+    joins: dict[str, Any] = {"group_id": "g", "member_id": "m", "member_epoch": 0, "subscribed_topic_names": ("t",)}
+    assert world.ask("ShareGroupHeartbeat", 1, **joins).error_code == ErrorCode.NOT_COORDINATOR
+    group = world.group()
+    assert (group.consumer, group.members, group.is_unused) == (None, {}, True)
+    assert world.cluster.groups.held.size == used + group.size
 
 
 def test_with_too_few_in_sync_no_transaction_begins_and_markers_wait() -> None:

@@ -53,11 +53,13 @@ class Sharers(Steps):
         return {name: f"{name}{self.group.removeprefix('group-'):A>20}A" for name in names}
 
     def configure(self, name: str, value: str | None, operation: int = 0) -> int:
-        """Set a config of the group, or delete it; return the error code."""
+        """Set a config of the group, or delete it, and wait until the broker knows of it; return the error code."""
         request = M.IncrementalAlterConfigsRequest
         config = request.AlterableConfig(name=name, config_operation=operation, value=value)
         row = request.AlterConfigsResource(resource_type=GROUP, resource_name=self.group, configs=(config,))
-        return int(self.ask("IncrementalAlterConfigs", 1, resources=(row,)).responses[0].error_code)
+        code = int(self.ask("IncrementalAlterConfigs", 1, resources=(row,)).responses[0].error_code)
+        self.pause(0.2)
+        return code
 
     def reads_from(self, offset: str) -> int:
         return self.configure("share.auto.offset.reset", offset)

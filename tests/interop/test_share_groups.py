@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from kwire.testing import Kafka
-from tests.interop.kafka import java, need
+from tests.interop import dead_letter_steps, share_acquire_steps
+from tests.interop.kafka import java, need, real_cluster
 
 PROGRAM = str(Path(__file__).with_name("Shared.java"))
 # What Kafka 4.4.0 answers to the program; in all it has 20 records, of which some are released or rejected.
@@ -46,3 +48,13 @@ def test_kafkas_tool_reads_the_state_of_share_partitions(tmp_path: Path) -> None
     assert '"groupId":"sharers"' in dumped
     starts = [int(one) for one in re.findall(r'"startOffset":(\d+)', dumped)]
     assert (starts[0], starts[-1]) == (0, 15)
+
+
+@pytest.mark.parametrize("steps", [share_acquire_steps, dead_letter_steps])
+def test_a_real_broker_and_ours_answer_alike(steps: Any, tmp_path: Path) -> None:
+    need("java", "mvn")
+    with real_cluster("4.4.0", tmp_path, 1, "a") as facts:
+        share_acquire_steps.warm_up(facts["bootstrap"])
+        theirs = steps.lines(facts["bootstrap"])
+    with Kafka() as kafka:
+        assert steps.lines(kafka.bootstrap_servers, kafka.advance, patience=0.01) == theirs

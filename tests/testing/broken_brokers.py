@@ -13,9 +13,9 @@ from kwire.broker.controller import replica_catch_up
 from kwire.broker.controller.partition import Partition
 from kwire.broker.controller.topic_names import GROUPS, INTERNAL
 from kwire.broker.groups.group_coordinator import GroupCoordinator
-from kwire.broker.groups.share_coordinator import ShareCoordinator
 from kwire.broker.groups.share_partition import SharePartition
 from kwire.broker.log.producer_state_manager import ProducerStateManager
+from kwire.broker.share_groups.share_coordinator import ShareCoordinator
 from kwire.broker.transactions.transaction_coordinator import TransactionCoordinator
 from kwire.values import ErrorCode
 

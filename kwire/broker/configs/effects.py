@@ -20,9 +20,10 @@ class Effect(Enum):
 
 # The topic configs that change what the brokers do; their broker synonyms do, too.
 HONOURED_TOPIC_CONFIGS = frozenset(
-    "cleanup.policy delete.retention.ms flush.messages flush.ms max.compaction.lag.ms max.message.bytes"
-    " message.timestamp.after.max.ms message.timestamp.before.max.ms message.timestamp.type min.cleanable.dirty.ratio"
-    " min.compaction.lag.ms min.insync.replicas retention.bytes retention.ms segment.bytes segment.ms".split()
+    "cleanup.policy delete.retention.ms errors.deadletterqueue.group.enable flush.messages flush.ms"
+    " max.compaction.lag.ms max.message.bytes message.timestamp.after.max.ms message.timestamp.before.max.ms"
+    " message.timestamp.type min.cleanable.dirty.ratio min.compaction.lag.ms min.insync.replicas retention.bytes"
+    " retention.ms segment.bytes segment.ms".split()
 )
 # Broker configs that are fields of `Settings`: the field, and how many of the config's units are one of the field's.
 FIELDS: Mapping[str, tuple[str, int]] = {
@@ -64,8 +65,10 @@ INTERNAL_MIN_ISR: Mapping[str, str] = {
 }
 # Honoured by others than `Settings`: the brokers' addresses, directories and racks; users; bounds of groups' configs.
 OTHER_HONOURED = frozenset(
-    "advertised.listeners authorizer.class.name broker.id broker.rack listeners log.dir log.dirs log.retention.hours"
-    " log.retention.minutes log.roll.hours node.id replica.selector.class super.users".split()
+    "advertised.listeners authorizer.class.name broker.id broker.rack"
+    " errors.deadletterqueue.auto.create.topics.enable errors.deadletterqueue.topic.name.prefix listeners log.dir"
+    " log.dirs log.retention.hours log.retention.minutes log.roll.hours node.id replica.selector.class"
+    " super.users".split()
 )
 BOUNDS: Mapping[str, tuple[str | None, str]] = (
     {  # of group configs: the broker configs with the lowest and highest value

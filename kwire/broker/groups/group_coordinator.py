@@ -129,6 +129,34 @@ class GroupCoordinator:
             group.written = rows
         return code
 
+    def remember_or_revert(self, group: Group) -> int:
+        """Write changes of a group whose broker assigns; undo them if they cannot be written. Returns an error code."""
+        # Kafka: CoordinatorRuntime.CoordinatorContext.append, SnapshottableCoordinator.revertLastWritten
+        code = self.remember(group)
+        if code != ErrorCode.NONE and group.consumer is not None:
+            self._revert(group, group.consumer)
+        return code
+
+    def _revert(self, group: Group, changed: ModernGroup[Any, Any]) -> None:
+        """Restore a group from its records, but for what they do not have, such as the ends of sessions."""
+        self._forget_timer(group)
+        self.held.take(-changed.size_of_partitions - sum(member.size for member in changed.members.values()))
+        group.consumer = None
+        GroupRestorer(lambda group_id: group, self._find).restore(group.written, {})
+        if group.consumer is None:  # it was classic, or is new
+            if not group.members:
+                self.end_consumers(group)
+            for member in group.members.values():
+                self.rebalancing.keep(group, member, self._purgatory.now)
+            return
+        size = group.consumer.size_of_partitions
+        group.consumer.keep_unwritten(changed)
+        self.held.take(group.consumer.size_of_partitions - size)
+        group.consumer.recount(self.partition_counts())
+        group.state = group.consumer.state
+        group.is_unwritten = False
+        self._wake_consumers(group, group.consumer)
+
     def _commit_rows(self, group: Group, commits: Mapping[TopicPartition, Commit | None]) -> list[Row]:
         return [commit_row(group.group_id, *topic_partition, commit) for topic_partition, commit in commits.items()]
 

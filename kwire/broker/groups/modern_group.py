@@ -143,6 +143,18 @@ class ModernGroup(Generic[MemberT, Item]):
     def recount(self, counts: Mapping[str, int]) -> None:
         """Store the partition counts of the topics to which members subscribe."""
 
+    @property
+    def size_of_partitions(self) -> int:
+        """The size in bytes of what the group stores of partitions."""
+        return 0
+
+    def keep_unwritten(self, changed: Any) -> None:
+        """Take what is not in records from the same group with changes that could not be written."""
+        for member_id, member in self.members.items():
+            if (before := changed.members.get(member_id)) is not None:
+                member.deadline = before.deadline
+                member.revokes_until = before.revokes_until
+
     def static(self, instance_id: str | None) -> MemberT | None:
         """Return the member with an instance id; None if it does not exist."""
         if instance_id is None:

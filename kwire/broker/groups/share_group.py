@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 from ...cluster.assignors.members import TopicPartition
 from .consumer_group import Assigned, ConsumerGroup, ConsumerMember
@@ -57,6 +58,19 @@ class ShareGroup(ConsumerGroup):
             member.previous_epoch = member.epoch
             member.epoch = self.epoch
         member.assigned = set(self.target.get(member.member_id, set()))
+
+    @property
+    def size_of_partitions(self) -> int:
+        """The size in bytes of the partitions' states."""
+        return sum(part.size for part in self.partitions.values())
+
+    def keep_unwritten(self, changed: Any) -> None:
+        """Take what is not in records from the same group with changes that could not be written."""
+        ConsumerGroup.keep_unwritten(self, changed)  # `super` fails in a dataclass with slots
+        self.partitions = {
+            topic_partition: changed.partitions.get(topic_partition, part)
+            for topic_partition, part in self.partitions.items()
+        }
 
     def _assign(self, ids: Mapping[str, bytes] | None) -> dict[str, Assigned]:
         subscribers = {name: frozenset(filter(member.reads, self.counts)) for name, member in self.members.items()}

@@ -9,38 +9,29 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
-from enum import IntEnum
 from math import inf
 from typing import NamedTuple
 
 from ...values import ErrorCode
+from .record_states import (
+    ENDED,
+    NOTHING,
+    UNSEEN,
+    AcknowledgeType,
+    DeadLetter,
+    InFlightRecord,
+    RecordState,
+    ShareSnapshot,
+    ShareStateBatch,
+)
 
 RECORD_SIZE = 256  # estimated bytes of a record in flight
 LEAST_THROTTLED = 2  # the maximum number of deliveries
 MOST_RECORDS = 200_000  # the maximum in a partition, regardless of the record counts in batches
 OffsetRange = tuple[int, int]  # first and last offset
-
-
-class RecordState(IntEnum):
-    """The delivery state of a record; the numbers are those in records of `__share_group_state`."""
-
-    AVAILABLE = 0
-    ACQUIRED = 1
-    ACKNOWLEDGED = 2
-    ARCHIVED = 4
-
-
-class AcknowledgeType(IntEnum):
-    """The acknowledgement types of records (KIP-932, KIP-1222); a gap is an offset without a record."""
-
-    GAP = 0
-    ACCEPT = 1
-    RELEASE = 2
-    REJECT = 3
-    RENEW = 4
-
-
-ENDED = (RecordState.ACKNOWLEDGED, RecordState.ARCHIVED)
+# Kafka: ShareGroupDLQManager.CLIENT_REJECT, DELIVERY_COUNT_EXCEEDED, which consumers of dead letters may look at
+REJECTED = "Offset rejected by client."
+DELIVERED_TOO_OFTEN = "Offset delivery count exceeded the threshold."
 
 
 class ShareLimits(NamedTuple):
@@ -50,11 +41,19 @@ class ShareLimits(NamedTuple):
         lock: the duration of acquisition locks, in seconds.
         deliveries: the maximum number of deliveries of a record.
         most_locks: the maximum number of records in flight per partition.
+        may_renew: whether members may renew acquisition locks (KIP-1222).
+        has_dead_letters: whether records that cannot be processed are written to a dead letter topic (KIP-1191).
     """
 
     lock: float = 30.0
     deliveries: int = 5
     most_locks: int = 2000
+    may_renew: bool = True
+    has_dead_letters: bool = False
+
+    def cause_of(self, letter: DeadLetter) -> str:
+        """Return why a record could not be processed, as the number of its deliveries tells after a restart."""
+        return DELIVERED_TOO_OFTEN if letter.deliveries >= self.deliveries else REJECTED
 
 
 class AcquireLimits(NamedTuple):
@@ -74,50 +73,6 @@ class AcquiredRange(NamedTuple):
     deliveries: int
 
 
-class ShareStateBatch(NamedTuple):
-    """A range of offsets with the same stored state."""
-
-    first: int
-    last: int
-    state: RecordState
-    deliveries: int
-
-
-class ShareSnapshot(NamedTuple):
-    """The stored state of a partition: its start offset, the number of later records with a final state, and the
-    records' states.
-    """
-
-    start: int = -1
-    ended: int = 0
-    batches: tuple[ShareStateBatch, ...] = ()
-
-
-NOTHING = ShareSnapshot()
-
-
-@dataclass(slots=True)
-class InFlightRecord:
-    """A record that is in flight: it was delivered at least once.
-
-    Attributes:
-        state: the delivery state.
-        count: the number of deliveries.
-        together: the number of records with which it was first delivered.
-        member: the id of the member that has acquired it.
-        until: when its lock expires.
-    """
-
-    state: RecordState
-    count: int
-    together: int = 1
-    member: str = ""
-    until: float = inf
-
-
-UNSEEN = InFlightRecord(RecordState.AVAILABLE, 0)  # a record that was not delivered yet
-
-
 @dataclass(slots=True, eq=False)
 class SharePartition:
     """A partition of a share group.
@@ -130,11 +85,12 @@ class SharePartition:
         state_epoch: increases whenever the offsets are altered.
         timer_at: when the timer for the first lock expires.
         is_dirty: whether changes must be stored.
+        letters: the records that are to be written to a dead letter topic.
 
     >>> part = SharePartition()
     >>> part.begin(0)
     >>> wanted, limits = AcquireLimits(500, 500), ShareLimits()
-    >>> part.acquire(part.acquirable([(0, 9)], wanted, limits), "a", 30.0, limits)
+    >>> part.acquire(part.acquirable([(0, 9)], wanted, limits), 9, "a", 30.0, limits)
     [AcquiredRange(first=0, last=9, deliveries=1)]
     >>> int(part.acknowledge("a", [(0, 4, (AcknowledgeType.ACCEPT,))], limits, 60.0))
     0
@@ -151,6 +107,7 @@ class SharePartition:
     state_epoch: int = 0
     timer_at: float = inf
     is_dirty: bool = False
+    letters: list[DeadLetter] = field(default_factory=list)
 
     @property
     def size(self) -> int:
@@ -168,6 +125,7 @@ class SharePartition:
         """Start at an offset, without in-flight records."""
         self.start = self.end = start
         self.records = {}
+        self.letters = []
 
     def restore(self, stored: ShareSnapshot) -> None:
         """Reset to a stored state: acquired records become available again."""
@@ -183,6 +141,11 @@ class SharePartition:
         for offset in range(self.start, self.end):
             self.records.setdefault(offset, InFlightRecord(RecordState.AVAILABLE, 0))
         self.records = dict(sorted(self.records.items()))
+        self.letters = [
+            DeadLetter(offset, record.count, "")
+            for offset, record in self.records.items()
+            if record.state is RecordState.ARCHIVING
+        ]
         self.advance()
 
     def store(self) -> ShareSnapshot:
@@ -268,13 +231,15 @@ class SharePartition:
         return end
 
     def acquire(
-        self, spans: Sequence[OffsetRange], member: str, until: float, limits: ShareLimits
+        self, spans: Sequence[OffsetRange], batch_end: int, member: str, until: float, limits: ShareLimits
     ) -> list[AcquiredRange]:
         """Acquire offsets for a member, as returned by `acquirable`; preceding offsets that are missing in the log get
         a final state.
 
         Args:
             spans: ranges of offsets.
+            batch_end: the last offset of the batch in which the last range ends; its records behind the range become
+                available, as the batch is in flight.
             member: the id of the member.
             until: when the locks expire.
             limits: the limits of the group.
@@ -282,6 +247,7 @@ class SharePartition:
         # Kafka: SharePartition.acquire
         acquired: list[AcquiredRange] = []
         for first, last in spans:
+            batch_last = batch_end if last == spans[-1][1] else last  # of what is in flight together
             if not self.records:
                 self.start = self.end = max(self.end, first)
             for offset in range(self.end, first):
@@ -289,7 +255,7 @@ class SharePartition:
             for offset in range(first, last + 1):
                 record = self.records.get(offset)
                 if record is None:
-                    record = self.records[offset] = InFlightRecord(RecordState.AVAILABLE, 0, last - first + 1)
+                    record = self.records[offset] = InFlightRecord(RecordState.AVAILABLE, 0, batch_last - first + 1)
                 record.state = RecordState.ACQUIRED
                 record.member = member
                 record.until = until
@@ -298,7 +264,9 @@ class SharePartition:
                     acquired[-1] = acquired[-1]._replace(last=offset)
                 else:
                     acquired.append(AcquiredRange(offset, offset, record.count))
-            self.end = max(self.end, last + 1)
+            for offset in range(max(self.end, last + 1), batch_last + 1):
+                self.records[offset] = InFlightRecord(RecordState.AVAILABLE, 0, batch_last - first + 1)
+            self.end = max(self.end, batch_last + 1)
         return acquired
 
     def archive(self, first: int, last: int) -> None:
@@ -309,10 +277,18 @@ class SharePartition:
             if offset in self.records:
                 self.records[offset] = InFlightRecord(RecordState.ARCHIVED, self.records[offset].count)
 
+    def archive_letters(self, letters: Iterable[DeadLetter]) -> None:
+        """Archive records that were written to a dead letter topic, or could not be."""
+        # Kafka: SharePartition.initiateDLQAndArchive
+        for letter in letters:
+            record = self.records.get(letter.offset)
+            if record is not None and record.state is RecordState.ARCHIVING:
+                self.archive(letter.offset, letter.offset)
+
     def acknowledge(
         self, member: str, batches: Iterable[tuple[int, int, Sequence[int]]], limits: ShareLimits, until: float
     ) -> int:
-        """Apply a member's acknowledgements: all of them, or none if one is invalid.
+        """Apply a member's acknowledgements: all of them, or none but renewals if one is invalid.
 
         Args:
             member: the id of the member.
@@ -324,29 +300,44 @@ class SharePartition:
             An error code.
         """
         # Kafka: SharePartition.acknowledge
-        meant: dict[int, int] = {}
-        for first, last, types in batches:
-            if last < self.start:
-                continue
-            if self.records and last >= self.end:
-                return ErrorCode.INVALID_REQUEST
-            if not self.records or not self._is_held(range(max(first, self.start), last + 1), member):
-                return ErrorCode.INVALID_RECORD_STATE
-            for offset in range(max(first, self.start), last + 1):
-                meant[offset] = types[0] if len(types) == 1 else types[offset - first]
-        for offset, kind in meant.items():
-            if kind == AcknowledgeType.RENEW:
-                self.records[offset].until = until
-            else:
-                self._end(offset, kind, limits)
+        ended: dict[int, int] = {}
+        for batch in batches:
+            if code := self._check_batch(member, batch, limits, until, ended):
+                return code
+        for offset, kind in ended.items():
+            self._end(offset, kind, limits)
         return ErrorCode.NONE
 
-    def _is_held(self, offsets: Iterable[int], member: str) -> bool:
-        records = (self.records.get(offset) for offset in offsets)
-        return all(
-            record is not None and record.state is RecordState.ACQUIRED and record.member == member
-            for record in records
-        )
+    def _check_batch(
+        self,
+        member: str,
+        batch: tuple[int, int, Sequence[int]],
+        limits: ShareLimits,
+        until: float,
+        ended: dict[int, int],
+    ) -> int:
+        """Renew locks, and put the other acknowledgements of a batch into `ended`; return an error code.
+
+        As in Kafka, locks that are renewed before an invalid acknowledgement stay so.
+        """
+        # Kafka: SharePartition.acknowledgePerOffsetBatchRecords
+        first, last, types = batch
+        if last < self.start:
+            return ErrorCode.NONE
+        if self.records and last >= self.end:
+            return ErrorCode.INVALID_REQUEST
+        for offset in range(max(first, self.start), last + 1):
+            record = self.records.get(offset)
+            kind = types[0] if len(types) == 1 else types[offset - first]
+            if record is None or record.state is not RecordState.ACQUIRED or record.member != member or offset in ended:
+                return ErrorCode.INVALID_RECORD_STATE
+            if kind != AcknowledgeType.RENEW:
+                ended[offset] = kind
+            elif limits.may_renew:
+                record.until = until
+            else:
+                return ErrorCode.INVALID_RECORD_STATE
+        return ErrorCode.NONE
 
     def _end(self, offset: int, kind: int, limits: ShareLimits) -> None:
         record = self.records[offset]
@@ -357,8 +348,12 @@ class SharePartition:
             record.state = RecordState.ACKNOWLEDGED
         elif kind == AcknowledgeType.RELEASE and record.count < limits.deliveries:
             record.state = RecordState.AVAILABLE
-        else:
+        elif kind == AcknowledgeType.GAP or not limits.has_dead_letters:
             record.state = RecordState.ARCHIVED
+        else:
+            record.state = RecordState.ARCHIVING
+            cause = REJECTED if kind == AcknowledgeType.REJECT else DELIVERED_TOO_OFTEN
+            self.letters.append(DeadLetter(offset, record.count, cause))
 
     def release(self, member: str, limits: ShareLimits) -> bool:
         """Release the records that a member has acquired; return whether there were any."""

@@ -11,8 +11,8 @@ from kwire.broker import Settings
 from tests.broker.served import M, cluster_of
 from tests.conftest import ROOT
 
-# What is different on purpose: share groups are on in every release that has them, and dead letter queues are missing.
-DIFFERENT = {"4.1": {"share.version": (0, 1, 1)}, "4.4": {"share.version": (0, 1, 1)}}
+# What is different on purpose: share groups are on in every release that has them.
+DIFFERENT = {"4.1": {"share.version": (0, 1, 1)}, "4.4": {}}
 
 
 def recorded(release: str) -> dict[str, tuple[int, int, int]]:
@@ -49,5 +49,6 @@ def test_other_releases_have_what_was_there_before() -> None:
         "transaction.version": (0, 2, 2),
     }
     assert features("4.3")["metadata.version"] == (7, 30, 30)
+    assert features("4.3")["share.version"] == (0, 1, 1)
     assert features("4.2")["streams.version"] == (0, 1, 1)
     assert "streams.version" not in features("4.1")

@@ -23,6 +23,7 @@ from kwire.testing import Kafka
 from kwire.values import ErrorCode
 from tests.broker.driving import REBALANCE, SESSION, Mate, Waiting, World
 from tests.broker.groups.test_consumer_group import Consumer, state
+from tests.broker.served import FailingDisk
 from tests.broker.stored import StoredDisk
 from tests.conftest import ROOT
 from tests.interop.group_migration_steps import lines
@@ -218,3 +219,19 @@ def test_a_group_that_is_full_stays_classic() -> None:
     answer = world.ask("ConsumerGroupHeartbeat", 1, group_id="g", member_id="n", member_epoch=0, **fields)
     assert (answer.error_code, old.beat()) == (ErrorCode.GROUP_MAX_SIZE_REACHED, 0)
     assert world.group().consumer is None
+
+
+def test_a_classic_group_stays_classic_if_its_conversion_cannot_be_written() -> None:
+    disk = FailingDisk()
+    world = World(disks=[disk])
+    Classic(world).take()
+    group, size = world.group(), world.cluster.groups.held.size
+    members, generation = set(group.members), group.generation
+    disk.is_broken = True
+    joins: dict[str, Any] = {"subscribed_topic_names": ("t",), "rebalance_timeout_ms": 1000, "topic_partitions": ()}
+    joined = world.ask("ConsumerGroupHeartbeat", 1, group_id="g", member_id="m", member_epoch=0, **joins)
+    assert joined.error_code == ErrorCode.NOT_COORDINATOR
+    assert (group.consumer, set(group.members), group.generation) == (None, members, generation)
+    assert world.cluster.groups.held.size == size
+    world.wait(SESSION + 1)
+    assert not group.members

@@ -17,6 +17,7 @@ from ...configs.definitions import CLIENT_METRICS
 from ...configs.values import describe_valid
 from ...controller.topic_names import check_name
 from ...request_context import RequestContext
+from ...share_groups.dead_letter_queue import INTERNAL_PREFIX, TOPIC_NAME
 from .describe_configs import config_denial
 
 LEVELS = ("TRACE", "DEBUG", "INFO", "WARN", "ERROR", "FATAL", "OFF")  # of loggers
@@ -165,6 +166,9 @@ def _alter_group(request: AlterRequest, resource: AlteredResource) -> None:
     before = own.get(resource.resource_name, {})
     after = _configs_after(resource, before, store.group_defaults(), store.group_definitions)
     configs = check_configs(after.items(), store.group_definitions, "group")
+    if (name := configs.get(TOPIC_NAME, "")).startswith(INTERNAL_PREFIX):
+        takes = f"a name that does not begin with {INTERNAL_PREFIX}"
+        raise InvalidConfig("bad_config_value", config=TOPIC_NAME, value=name, takes=takes)
     for name, value in configs.items():
         bounds = store.group_bounds(name)
         if bounds is not None and not bounds[0] <= int(value) <= bounds[1]:

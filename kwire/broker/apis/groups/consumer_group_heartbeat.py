@@ -138,7 +138,7 @@ def _heartbeat(
     groups.plan(group, consumer, changed=changed)
     consumer.reconcile(member, _read_owned(request), request.now)
     has_changed = epoch != consumer.epoch or member_state != (member.epoch, member.assigned, member.revoking)
-    if (has_changed or group.is_unwritten) and (code := groups.remember(group)):
+    if (has_changed or group.is_unwritten) and (code := groups.remember_or_revert(group)):
         return _make_error(code)
     groups.keep_consumer(group, member, request.now)
     response = _answer(request, member)

@@ -11,11 +11,11 @@ from .... import messages
 from ....values import ErrorCode
 from ...api import ServedApi
 from ...controller.partition import Partition
-from ...groups.share_coordinator import FINAL, FIRST
+from ...groups.record_states import AcknowledgeType
 from ...groups.share_group import TopicIdPartition
-from ...groups.share_partition import AcknowledgeType
 from ...log.replica_log import ReplicaLog
 from ...request_context import RequestContext
+from ...share_groups.share_coordinator import FINAL, FIRST
 from .share_group_checks import is_off
 
 ShareRequest: TypeAlias = (
@@ -138,7 +138,7 @@ def _acknowledge(
     if not _are_right(batches, is_renew=request.message.is_renew_ack):
         return ErrorCode.INVALID_REQUEST
     part = shares.find(group_id, topic_partition)
-    if part is None:
+    if part is None or part.start < 0:  # the first fetch brings a partition into Kafka's SharePartitionCache
         return ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
     if not shares.can_store(group_id, topic_partition):  # Kafka: SharePartition.fetchPersisterError
         return ErrorCode.COORDINATOR_NOT_AVAILABLE
@@ -151,11 +151,16 @@ def _acknowledge(
 
 
 def _are_right(batches: Sequence[tuple[int, int, Sequence[int]]], *, is_renew: bool) -> bool:
-    """Return whether acknowledged batches are ascending, with one type for all offsets or one for each."""
+    """Return whether acknowledged batches are ascending, with one type for all offsets or one for each.
+
+    A batch may begin with the last offset of the one before; whether this offset can be acknowledged again is up to
+    its state.
+    """
+    # Kafka: KafkaApis.validateAcknowledgementBatches
     highest = AcknowledgeType.RENEW if is_renew else AcknowledgeType.REJECT
     end = -1
     for first, last, types in batches:
-        is_right = end < first <= last and len(types) in (1, last - first + 1)
+        is_right = end <= first <= last and len(types) in (1, last - first + 1)
         if not is_right or not all(AcknowledgeType.GAP <= ack_type <= highest for ack_type in types):
             return False
         end = last

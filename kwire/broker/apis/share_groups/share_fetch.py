@@ -14,12 +14,12 @@ from ...api import ServedApi
 from ...client_quota_manager import FETCH
 from ...controller.partition import Partition
 from ...controller.topic import Topic
-from ...groups.share_coordinator import FINAL, FIRST, ShareSession, key_of
 from ...groups.share_group import TopicIdPartition
 from ...groups.share_partition import AcquiredRange, AcquireLimits, OffsetRange, SharePartition
 from ...log.replica_log import LogEntry, ReplicaLog
 from ...purgatory import Later, Parked
 from ...request_context import RequestContext
+from ...share_groups.share_coordinator import FINAL, FIRST, ShareSession, key_of
 from ..records.fetch import MOST_WAIT_MS
 from .share_acknowledge import (
     Acknowledgement,
@@ -34,7 +34,7 @@ from .share_acknowledge import (
 
 ShareFetchAnswer: TypeAlias = "messages.ShareFetchResponse | Parked[messages.ShareFetchResponse]"
 
-EXACTLY = 1  # the acquire mode that never acquires more records than requested (KIP-1206)
+OPTIMIZED, EXACTLY = 0, 1  # acquire modes; the second one never acquires more records than requested (KIP-1206)
 READ_COMMITTED = "read_committed"
 _DURATION = re.compile(r"by_duration:P(?:(\d+)D)?(?:T(?:(\d+)H)?(?:(\d+)M)?(?:([\d.]+)S)?)?")
 _SECONDS = (86400, 3600, 60, 1)
@@ -61,6 +61,9 @@ def share_fetch(request: RequestContext[messages.ShareFetchRequest]) -> ShareFet
         shares.end_session(*who)
     if message.share_session_epoch == FINAL or message.is_renew_ack:
         return _Fetching(request, member, ShareSession(), codes).response(())
+    if session.parts and message.share_acquire_mode not in (OPTIMIZED, EXACTLY):
+        # ShareAcquireMode.forId; the client does not get the outcome of its acknowledgements
+        return messages.ShareFetchResponse(error_code=ErrorCode.UNKNOWN_SERVER_ERROR)
     return _respond_or_park(_Fetching(request, member, session, codes))
 
 
@@ -142,7 +145,7 @@ class _Fetching:
         failed: dict[TopicIdPartition, _FetchedPartition] = {}
         candidates: list[_Candidate] = []
         left = min(message.max_bytes, self.request.cluster.fetch_max_bytes)
-        records_left = message.max_records or 1
+        records_left = message.max_records
         for topic_partition in list(self.session.parts) if not self.session.is_over else ():
             candidate = self._candidate(topic_partition, left, records_left) if records_left > 0 and left > 0 else None
             if isinstance(candidate, int):
@@ -176,6 +179,7 @@ class _Fetching:
             return None  # SharePartition.maybeInitialize: what is stored is not known yet, and the fetch waits
         if part.start < 0:
             part.begin(_start(log, configs["share.auto.offset.reset"], request.cluster.time_ms))
+        shares.send_letters(self.member.group_id, topic_partition, part)
         before = part.size
         if part.trim(log.start, log.end):
             shares.changed(self.member.group_id, topic_partition, part, before)
@@ -185,18 +189,19 @@ class _Fetching:
         wanted = AcquireLimits(record_limit, max(1, message.batch_size), message.share_acquire_mode == EXACTLY)
         batches = [(entry.base_offset, entry.last_offset) for entry in entries]
         spans = part.acquirable(batches, wanted, shares.limits(self.member.group_id))
-        if not spans or not shares.has_room(spans):
-            return _Candidate(topic_partition, part, partition, log, (), ())
-        first = spans[0][0]
-        last = spans[-1][1]
+        first = spans[0][0] if spans else log.end
+        last = spans[-1][1] if spans else -1
         entries = [entry for entry in entries if entry.last_offset >= first and entry.base_offset <= last]
+        if not entries or not shares.has_room([*spans, (last + 1, entries[-1].last_offset)]):
+            return _Candidate(topic_partition, part, partition, log, (), ())
         return _Candidate(topic_partition, part, partition, log, entries, spans)
 
     def _acquire(self, candidate: _Candidate) -> _FetchedPartition:
         shares = self.request.cluster.shares
         now = max(self.request.cluster.waiting.now, self.request.now)  # the fetch may have been parked
         group_id, member_id = self.member
-        acquired = shares.acquire(group_id, candidate.place, candidate.part, candidate.spans, member_id, now)
+        batch_end = candidate.entries[-1].last_offset
+        acquired = shares.acquire(group_id, candidate.place, candidate.part, candidate.spans, batch_end, member_id, now)
         configs = self.request.cluster.controller.group_configs_of(group_id)
         if configs["share.isolation.level"] == READ_COMMITTED:
             acquired = self._drop_aborted(candidate, acquired)

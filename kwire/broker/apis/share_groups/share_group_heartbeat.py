@@ -120,7 +120,7 @@ def _heartbeat(
     is_new = cluster.shares.prepare(message.group_id, share)
     share.reconcile(member, None, request.now)
     has_changed = is_new or changed or member_state != (share.epoch, member.epoch, member.assigned)
-    if (has_changed or group.is_unwritten) and (code := cluster.groups.remember(group)):
+    if (has_changed or group.is_unwritten) and (code := cluster.groups.remember_or_revert(group)):
         return messages.ShareGroupHeartbeatResponse(error_code=code)
     cluster.groups.keep_consumer(group, member, request.now)
     return _answer(request, member)

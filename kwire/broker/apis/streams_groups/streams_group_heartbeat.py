@@ -132,7 +132,7 @@ def _heartbeat(request: Heartbeat, group: Group, streams: StreamsGroup) -> messa
         streams.shutdown = member.member_id
     problems = _create_topics(request, configured)
     has_changed = before != (member.stored, streams.stored)
-    if (has_changed or group.is_unwritten) and (code := request.cluster.groups.remember(group)):
+    if (has_changed or group.is_unwritten) and (code := request.cluster.groups.remember_or_revert(group)):
         return _make_error(code)
     is_full = request.message.member_epoch == JOINS or member.assigned != had_tasks
     has_moved = member.endpoint != had_endpoint

@@ -19,21 +19,20 @@ from ...values import ErrorCode
 from ..controller.kraft_controller import KRaftController
 from ..controller.metadata_journal import Row
 from ..controller.topic import Topic
-from ..internal_topics import InternalTopic
-from ..purgatory import Parked, Purgatory
-from .classic_group import Group
-from .group_coordinator import GroupCoordinator
-from .share_group import ShareGroup, TopicIdPartition
-from .share_partition import (
+from ..groups.classic_group import Group
+from ..groups.group_coordinator import GroupCoordinator
+from ..groups.record_states import RecordState, ShareSnapshot, ShareStateBatch
+from ..groups.share_group import ShareGroup, TopicIdPartition
+from ..groups.share_partition import (
     RECORD_SIZE,
     AcquiredRange,
     OffsetRange,
-    RecordState,
     ShareLimits,
     SharePartition,
-    ShareSnapshot,
-    ShareStateBatch,
 )
+from ..internal_topics import InternalTopic
+from ..purgatory import Parked, Purgatory
+from .dead_letter_queue import DeadLetterQueue
 
 MOST_SESSIONS = 2000  # the default of Kafka's group.share.max.share.sessions, per broker
 FIRST, FINAL = 0, -1  # epochs that begin and end a session
@@ -66,6 +65,7 @@ class ShareCoordinator:
         purgatory: runs the timers of locks, and holds delayed fetches.
         log: the topic `__share_group_state`.
         time_ms: returns the time of day, in milliseconds since 1970.
+        dead_letters: writes records that cannot be processed to dead letter topics.
     """
 
     def __init__(
@@ -75,12 +75,14 @@ class ShareCoordinator:
         purgatory: Purgatory,
         log: InternalTopic,
         time_ms: Callable[[], int],
+        dead_letters: DeadLetterQueue,
     ) -> None:
         self._controller = controller
         self._groups = groups
         self._purgatory = purgatory
         self._log = log
         self._time_ms = time_ms
+        self._dead_letters = dead_letters
         self._sessions: dict[tuple[int, str, str], ShareSession] = {}
         self._unplaced: list[tuple[messages.ShareSnapshotKey, messages.ShareSnapshotValue | None]] = []
         groups.on_empty.append(self._reset)
@@ -136,6 +138,8 @@ class ShareCoordinator:
             int(configs["share.record.lock.duration.ms"]) / 1000,
             int(configs["share.delivery.count.limit"]),
             int(configs["share.partition.max.record.locks"]),
+            configs["share.renew.acknowledge.enable"].lower() == "true",
+            self._dead_letters.topic_of(group_id) != "",
         )
 
     def prepare(self, group_id: str, share: ShareGroup) -> bool:
@@ -190,6 +194,27 @@ class ShareCoordinator:
             part.advance()
             self._groups.held.take(part.size - size)
             self._purgatory.changed(key_of(group_id, topic_partition))
+            self.send_letters(group_id, topic_partition, part)
+
+    def send_letters(self, group_id: str, topic_partition: TopicIdPartition, part: SharePartition) -> None:
+        """Write the records of a partition that wait for it to the dead letter topic, and archive them then.
+
+        As in Kafka, their state is stored before and after; after a restart in between, they are written again.
+        """
+        # Kafka: SharePartition.initiateDLQAndArchive, maybeResumeDlqArchiving
+        if not part.letters:
+            return
+        limits = self.limits(group_id)
+        letters = [letter._replace(cause=letter.cause or limits.cause_of(letter)) for letter in part.letters]
+        part.letters = []
+
+        def archive() -> None:
+            if self.find(group_id, topic_partition) is part:
+                size = part.size
+                part.archive_letters(letters)
+                self.changed(group_id, topic_partition, part, size)
+
+        self._dead_letters.write(group_id, topic_partition, letters, archive)
 
     def _write(self, group_id: str, topic_partition: TopicIdPartition, part: SharePartition) -> None:
         # Kafka: ShareCoordinatorShard.writeState, always as a snapshot
@@ -220,13 +245,14 @@ class ShareCoordinator:
         topic_partition: TopicIdPartition,
         part: SharePartition,
         spans: Sequence[OffsetRange],
+        batch_end: int,
         member: str,
         now: float,
     ) -> list[AcquiredRange]:
-        """Acquire offsets for a member for the lock duration of the group."""
+        """Acquire offsets for a member, as `SharePartition.acquire`, for the lock duration of the group."""
         limits = self.limits(group_id)
         size = part.size
-        acquired = part.acquire(spans, member, now + limits.lock, limits)
+        acquired = part.acquire(spans, batch_end, member, now + limits.lock, limits)
         self._groups.held.take(part.size - size)
         self.lock(group_id, topic_partition, part)
         return acquired

@@ -12,12 +12,13 @@ import pytest
 import kwire
 from kwire.broker import Settings
 from kwire.broker.controller.topic_names import SHARES
-from kwire.broker.groups.share_coordinator import state_key
+from kwire.broker.groups.record_states import AcknowledgeType
 from kwire.broker.groups.share_group import ShareGroup, assign_shares
-from kwire.broker.groups.share_partition import AcknowledgeType, AcquireLimits, ShareLimits, SharePartition
+from kwire.broker.groups.share_partition import AcquireLimits, ShareLimits, SharePartition
 from kwire.broker.internal_topics import coordinator_of
 from kwire.broker.security.acls import ALLOW, LITERAL, AclBinding
 from kwire.broker.security.principals import ANONYMOUS
+from kwire.broker.share_groups.share_coordinator import state_key
 from kwire.cluster.state import NO_LEADER
 from kwire.protocol.nested import decode_share_record
 from kwire.testing import Kafka
@@ -26,19 +27,23 @@ from tests.broker.driving import Waiting, World
 from tests.broker.served import M, batch, produce
 from tests.broker.stored import StoredDisk
 from tests.conftest import ROOT
-from tests.interop.share_group_steps import Sharers, lines
+from tests.interop import dead_letter_steps, share_acquire_steps, share_group_steps
+from tests.interop.share_group_steps import Sharers
 from tests.seeds import seeded
 
-RECORDED = ROOT / "tests/data/share-groups-kafka-4.4.0.txt"
 ACCEPT, RELEASE, REJECT = AcknowledgeType.ACCEPT, AcknowledgeType.RELEASE, AcknowledgeType.REJECT
 LOCK = 30.0
 Spans = list[tuple[int, int, int]]
 
 
-def test_every_step_is_answered_as_kafka_answers_it() -> None:
+@pytest.mark.parametrize(
+    ("steps", "recorded"),
+    [(share_group_steps, "share-groups"), (share_acquire_steps, "share-acquire"), (dead_letter_steps, "dead-letters")],
+)
+def test_every_step_is_answered_as_kafka_answers_it(steps: Any, recorded: str) -> None:
     with Kafka() as kafka:
-        found = lines(kafka.bootstrap_servers, kafka.advance, patience=0.01)
-    assert found == RECORDED.read_text("utf-8").splitlines()
+        found = steps.lines(kafka.bootstrap_servers, kafka.advance, patience=0.01)
+    assert found == (ROOT / f"tests/data/{recorded}-kafka-4.4.0.txt").read_text("utf-8").splitlines()
 
 
 class Sharer:
@@ -440,7 +445,8 @@ class Model:
         first = self.part.next_offset
         spans = self.part.acquirable([one for one in self.batches if one[1] >= first], wanted, self.limits)
         member = self.rng.choice("abc")
-        found = self.part.acquire(spans, member, self.now + 30, self.limits)
+        batch_end = max((last for first, last in self.batches if spans and first <= spans[-1][1]), default=-1)
+        found = self.part.acquire(spans, batch_end, member, self.now + 30, self.limits)
         offsets = [(offset, one.deliveries) for one in found for offset in range(one.first, one.last + 1)]
         assert not wanted.is_exact or len(offsets) <= wanted.most
         for offset, deliveries in offsets:
