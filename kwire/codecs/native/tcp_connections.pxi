@@ -274,10 +274,10 @@ cdef class ConnectionState:
         cdef int64_t position = stream.position
         if stream.late:
             stream.late = False
-            table.streams.take(table.gap(self, stream.side, 0, now, None), out)
+            table.give_missing(stream, 0, NONE, now, out)
         if size:
             stream.advance(size)
-            table.streams.take(table.gap(self, stream.side, position, now, size), out)
+            table.give_missing(stream, position, size, now, out)
         return 0
 
 

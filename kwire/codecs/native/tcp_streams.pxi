@@ -392,6 +392,14 @@ cdef class StreamState:
             at += size
         return True
 
+    cdef GapSplitter splitter(self):
+        """Return what searches for the next frame; None if the general path does."""
+        cdef object splitter
+        if self.conversation is None:
+            return None
+        splitter = (<object>self.conversation)._splitter(self.is_request)
+        return <GapSplitter>splitter if type(splitter) is GapSplitter else None
+
     cdef int give(
         self, held, const uint8_t* p, Py_ssize_t start, Py_ssize_t size, int64_t stop, int64_t now, FrameBatch out
     ) except -1:

@@ -250,7 +250,6 @@ cdef class SegmentTable:
     cdef int give_piece(self, StreamState stream, FrameBatch out) except -1:
         """Return the next buffered bytes of a stream."""
         cdef Buffered* piece = stream.pull()
-        cdef ConnectionState connection = stream.connection
         cdef int64_t start = piece.start, stop = piece.stop, now = piece.now
         cdef bytes data = None
         odd_time = None
@@ -261,7 +260,7 @@ cdef class SegmentTable:
             Py_DECREF(piece.data)
         forget_piece(piece)
         if data is None:
-            self.streams.take(self.gap(connection, stream.side, start, time_of(now, <PyObject*>odd_time), stop - start), out)
+            self.give_missing(stream, start, stop - start, time_of(now, <PyObject*>odd_time), out)
         else:
             self.give(stream, data, address_of(data), stop - start, start, now, <PyObject*>odd_time, out)
         return 0
@@ -271,12 +270,25 @@ cdef class SegmentTable:
         PyObject* odd_time, FrameBatch out
     ) except -1:
         """Return the next bytes of a stream: as frames, or to what reads it."""
-        if stream.conversation is not None and now != ODD_TIME and stream.cut(held, p, size, position, now, out):
-            return 0
+        cdef GapSplitter splitter
+        if stream.conversation is not None and now != ODD_TIME:
+            if stream.cut(held, p, size, position, now, out):
+                return 0
+            splitter = stream.splitter()
+            if splitter is not None:
+                return splitter.take(p, size, position, now, out)
         data = held if size == PyBytes_GET_SIZE(held) else copied(p, size, 0, size)
         taken_paths.packets_taken -= 1
         taken_paths.packets_left += 1
         self.streams.take(self.portion(stream.connection, stream.side, position, time_of(now, odd_time), data), out)
+        return 0
+
+    cdef int give_missing(self, StreamState stream, int64_t position, int64_t count, now, FrameBatch out) except -1:
+        """Return that bytes of a stream are missing; `count` is NONE if their number is unknown."""
+        cdef GapSplitter splitter = stream.splitter() if is_time(now) else None
+        if splitter is not None:
+            return splitter.take_gap(position, count, now, out)
+        self.streams.take(self.gap(stream.connection, stream.side, position, now, number_or_none(count)), out)
         return 0
 
     cdef int give_finished(self, ConnectionState connection, FrameBatch out) except -1:
