@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Set
+from contextlib import suppress
 from typing import Any, NamedTuple
 
 from ...codecs.message_codec import Codec, codec_in
@@ -12,6 +13,7 @@ from ...errors import TrailingBytes
 from ...protocol import LEAST, LIMIT, Frame, FrameDecoder, Request, Response, Source, Undecodable
 from ...protocol.headers.api_versions_downgrade import may_be_downgraded
 from ...protocol.headers.header_versions import header_version_for
+from ...runtime.caches import once
 from ...runtime.lazy_patterns import lazy_pattern
 from ...schema.catalog import Catalog, catalog_for, catalog_of
 
@@ -107,6 +109,15 @@ class _ResponseProof(NamedTuple):
     decoder: FrameDecoder
 
 
+@once
+def header_versions_of(catalog: Catalog) -> dict[bytes, int | None]:
+    """Return the known header versions of requests, by api key and version; None for a version that does not exist.
+
+    All captures share them: bytes of which one in a thousand is a header ask for hundreds of versions.
+    """
+    return {}
+
+
 class FrameRecogniser(RecogniserState):
     """Recognises frames in bytes.
 
@@ -126,7 +137,7 @@ class FrameRecogniser(RecogniserState):
         self.catalog: Catalog = catalog_of(specs.layers, specs.profile, None)
         layers = self.catalog.layers
         self.keys = {key for layer in layers for key, name in layer.keys if name == "request"}  # of apis
-        self.headers: dict[bytes, int | None] = {}  # api key and version -> header version; None if unknown
+        self.headers = header_versions_of(self.catalog)
         self._request_decoder = FrameDecoder(self.catalog, salvage=False)
         self._request_codecs: dict[bytes, Codec[Any]] = {}  # by api key and version
         self._proofs: dict[bytes, _ResponseProof | None] = {}  # by api key and version
@@ -160,13 +171,16 @@ class FrameRecogniser(RecogniserState):
         return _judge_client_id(bytes(data[start + 14 : start + 14 + length]), length, likely)
 
     def _header_version(self, pair: bytes) -> int | None:
-        if pair not in self.headers:
-            if len(self.headers) > _KNOWN_AT_MOST:
-                self.headers.clear()
-            api_key, version = int.from_bytes(pair[:2], "big"), int.from_bytes(pair[2:], "big")
-            spec = self.catalog.find(api_key, "request", version)
-            self.headers[pair] = None if spec is None else header_version_for(spec, version)
-        return self.headers[pair]
+        versions = self.headers
+        with suppress(KeyError):
+            return versions[pair]
+        api_key, number = int.from_bytes(pair[:2], "big"), int.from_bytes(pair[2:], "big")
+        spec = self.catalog.find(api_key, "request", number)
+        version = None if spec is None else header_version_for(spec, number)
+        if len(versions) > _KNOWN_AT_MOST:
+            versions.clear()
+        versions[pair] = version
+        return version
 
     def proves_request(self, data: bytes) -> bool:
         """Whether a complete frame decodes as a request up to its last byte.
