@@ -40,6 +40,7 @@ cdef class SegmentTable:
     cdef int64_t most_waiting, most_waiting_together
     cdef Py_ssize_t most
     cdef object odd_time       # the time of the current segment if it is outside of 64 bits
+    cdef SharedPortions portions
     cdef bint is_busy, is_finishing
 
     def __init__(self, streams, limits, tuple events not None):
@@ -47,6 +48,7 @@ cdef class SegmentTable:
         self.streams, self.limits = streams, limits
         self.most_waiting, self.most_waiting_together = limits.waiting, limits.all_waiting
         self.most = limits.connections
+        self.portions = SharedPortions(self.most_waiting_together)
         self.known, self.open, self.stuck, self.closing = {}, {}, {}, {}
 
     @property
@@ -245,6 +247,10 @@ cdef class SegmentTable:
             return (time_of(piece.now, piece.odd_time) or 0) < (time_of(other.now, other.odd_time) or 0)
         return (0 if piece.now == NONE else piece.now) < (0 if other.now == NONE else other.now)
 
+    cdef SharedPortion portion_of(self, Packet* packet, bytes held):
+        """Return the portion of a file that contains a payload; None if the payload is not a part of a larger object."""
+        return None if packet.count == PyBytes_GET_SIZE(held) else self.portions.portion_of(held)
+
     # What is returned.
 
     cdef int give_piece(self, StreamState stream, FrameBatch out) except -1:
@@ -252,17 +258,17 @@ cdef class SegmentTable:
         cdef Buffered* piece = stream.pull()
         cdef int64_t start = piece.start, stop = piece.stop, now = piece.now
         cdef bytes data = None
+        cdef Py_ssize_t at = piece.at
         odd_time = None
         if now == ODD_TIME:
             odd_time = <object>piece.odd_time
         if piece.data != NULL:
             data = <bytes>piece.data
-            Py_DECREF(piece.data)
-        forget_piece(piece)
+        free_piece(&stream.segments, piece)
         if data is None:
             self.give_missing(stream, start, stop - start, time_of(now, <PyObject*>odd_time), out)
         else:
-            self.give(stream, data, address_of(data), stop - start, start, now, <PyObject*>odd_time, out)
+            self.give(stream, data, part_of(data, at, stop - start), stop - start, start, now, <PyObject*>odd_time, out)
         return 0
 
     cdef int give(
