@@ -10,6 +10,7 @@ cdef class ConnectionState:
     cdef readonly int64_t number, newest, packets
     cdef readonly bytes key
     cdef readonly bint calm, closed
+    cdef bint is_stuck         # whether the table counts it among those with buffered segments
     cdef StreamState first, second
     cdef int opening_side      # -1 if it is unknown
     cdef int64_t[2] unseen_at
@@ -69,6 +70,7 @@ cdef class ConnectionState:
     def stop_cutting(self):
         """Leave the frames of both directions to the general path."""
         self.first.conversation = self.second.conversation = None
+        self.first.known_splitter = self.second.known_splitter = None
 
     cdef inline bint is_finished(self) except -1:
         """Whether all data of both streams up to their FINs was returned."""

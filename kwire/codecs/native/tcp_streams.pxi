@@ -13,6 +13,7 @@ cdef class StreamState:
     cdef readonly ConnectionState connection
     cdef ConversationState conversation  # set once its frames are extracted here
     cdef FrameBuffer cutter
+    cdef GapSplitter known_splitter
     cdef bint is_request                      # whether the frames are requests
     cdef Segments segments        # memory of the pieces
     cdef Buffered** queue         # pieces in order, without overlap: `count` of them from `front` on
@@ -94,7 +95,7 @@ cdef class StreamState:
 
     cdef int leave(self) except -1:
         """Drop the references to other objects, which form a cycle."""
-        self.peer = self.connection = self.conversation = self.cutter = None
+        self.peer = self.connection = self.conversation = self.cutter = self.known_splitter = None
         return 0
 
     # The start of the stream.
@@ -367,11 +368,11 @@ cdef class StreamState:
 
     cdef GapSplitter splitter(self):
         """Return what searches for the next frame; None if the general path does."""
-        cdef object splitter
-        if self.conversation is None:
-            return None
-        splitter = (<object>self.conversation)._splitter(self.is_request)
-        return <GapSplitter>splitter if type(splitter) is GapSplitter else None
+        if self.known_splitter is None and self.conversation is not None:
+            splitter = (<object>self.conversation)._splitter(self.is_request)
+            if type(splitter) is GapSplitter:
+                self.known_splitter = splitter
+        return self.known_splitter
 
     cdef int give(
         self, held, const uint8_t* p, Py_ssize_t start, Py_ssize_t size, int64_t stop, int64_t now, FrameBatch out

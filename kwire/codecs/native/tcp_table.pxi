@@ -65,7 +65,9 @@ cdef class SegmentTable:
             self.known[turned(connection.key)] = connection.second
             self.known[connection.key] = connection.first
         for number in stuck:
-            self.stuck[number] = self.open[number]
+            connection = self.open[number]
+            connection.is_stuck = True
+            self.stuck[number] = connection
         for entry in closing:
             self.closing[entry[0].number] = entry
 
@@ -160,10 +162,12 @@ cdef class SegmentTable:
         connection.take(stream, packet, held, self, out)
         if connection.first.held + connection.second.held > self.most_waiting:
             connection.force(False, self, out)
-        if not connection.calm:
-            self.stuck[connection.number] = connection
-        elif PyDict_Size(self.stuck):
-            self.stuck.pop(connection.number, None)
+        if connection.calm == connection.is_stuck:  # the dictionary is changed for few packets
+            connection.is_stuck = not connection.calm
+            if connection.is_stuck:
+                self.stuck[connection.number] = connection
+            else:
+                self.stuck.pop(connection.number, None)
         if connection.closed and connection.number not in self.closing:
             self.closing[connection.number] = connection, connection.last, self.packets
         return 0
