@@ -100,28 +100,35 @@ def continued(connection: KafkaConnection) -> KafkaConnection:
     return copy
 
 
+def compare(rng: Random) -> set[type]:
+    """Ask that the engine and the reference find the same in a connection; return the kinds of its faults."""
+    faults = set[type]()
+    tcp: Any = SimpleNamespace(number=0, key=KEY)
+    ours, reference = (
+        KafkaConnection(FrameRecogniser(is_native=is_native), tcp, 0, HEAD) for is_native in (True, False)
+    )
+    if rng.random() < 0.2:
+        for connection in (ours, reference):
+            connection.begin_late(0, 0)
+    for event in events(tcp, rng):
+        found, wanted = ours.feed(event), reference.feed(event)
+        assert what(found) == what(wanted)
+        assert state_of(ours) == state_of(reference)
+        faults |= {type(frame.fault) for frame in found}
+        if rng.random() < 0.01:
+            assert what(ours.stop(None, "why")) == what(reference.stop(None, "why"))
+        if rng.random() < 0.02:
+            ours = continued(ours)
+    assert what(ours.stop(None, "why")) == what(reference.stop(None, "why"))
+    assert state_of(ours) == state_of(reference)
+    return faults
+
+
 def test_frames_after_gaps_are_those_of_the_reference() -> None:
     rng = seeded("gaps")
     faults = set[type]()
     for _ in range(60 * TRIES):
-        tcp: Any = SimpleNamespace(number=0, key=KEY)
-        ours, reference = (
-            KafkaConnection(FrameRecogniser(is_native=is_native), tcp, 0, HEAD) for is_native in (True, False)
-        )
-        if rng.random() < 0.2:
-            for connection in (ours, reference):
-                connection.begin_late(0, 0)
-        for event in events(tcp, rng):
-            found, wanted = ours.feed(event), reference.feed(event)
-            assert what(found) == what(wanted)
-            assert state_of(ours) == state_of(reference)
-            faults |= {type(frame.fault) for frame in found}
-            if rng.random() < 0.01:
-                assert what(ours.stop(None, "why")) == what(reference.stop(None, "why"))
-            if rng.random() < 0.02:
-                ours = continued(ours)
-        assert what(ours.stop(None, "why")) == what(reference.stop(None, "why"))
-        assert state_of(ours) == state_of(reference)
+        faults |= compare(rng)
     assert len(faults) >= 6
 
 
