@@ -97,9 +97,9 @@ cdef class RecogniserState:
         self.looks = min(max(self.looks, <int64_t>0), MOST_BUDGET) + count // BYTES_PER_LOOK + 1
         return 0
 
-    cdef bint may_look(self, Py_ssize_t at, set packets) except -1:
+    cdef inline bint may_look(self, bint starts_packet) noexcept:
         """Take an examined position from the budget, unless a packet starts there."""
-        if at in packets:
+        if starts_packet:
             return True
         if self.looks <= 0:
             return False
@@ -118,26 +118,53 @@ cdef class FrameSearchState:
 
     cdef ConversationState conversation
     cdef bint is_request
-    cdef set packets
+    cdef Py_ssize_t* packets   # where packets start, ascending
+    cdef int count, room       # of packets
     cdef list waiting, confirmed
     cdef Py_ssize_t seen
 
     def __cinit__(self, ConversationState conversation=None, bint is_request=False):
         self.conversation, self.is_request = conversation, is_request
-        self.packets, self.waiting, self.confirmed = set(), [], []
+        self.waiting, self.confirmed = [], []
+
+    def __dealloc__(self):
+        PyMem_Free(self.packets)
 
     def __reduce__(self):
-        state = self.packets, self.waiting, self.confirmed, self.seen
-        return FrameSearchState, (self.conversation, self.is_request), state
+        packets = [self.packets[index] for index in range(self.count)]
+        return FrameSearchState, (self.conversation, self.is_request), (packets, self.waiting, self.confirmed, self.seen)
 
     def __setstate__(self, tuple state not None):
-        self.packets, self.waiting, self.confirmed, self.seen = state
+        packets, self.waiting, self.confirmed, self.seen = state
+        self.count = 0
+        for position in sorted(packets):
+            self.note_packet(position)
 
     cdef int note_packet(self, Py_ssize_t at) except -1:
-        """Record that a packet starts at a position."""
-        if len(self.packets) < MOST_PACKETS:
-            self.packets.add(at)
+        """Record that a packet starts at a position, which is the last one so far."""
+        cdef int room = 2 * self.room + 8
+        cdef Py_ssize_t* packets
+        if self.count == MOST_PACKETS:
+            return 0
+        if self.count == self.room:
+            packets = <Py_ssize_t*>PyMem_Realloc(self.packets, room * sizeof(Py_ssize_t))
+            if packets == NULL:
+                raise MemoryError
+            self.packets, self.room = packets, room
+        self.packets[self.count] = at
+        self.count += 1
         return 0
+
+    cdef bint has_packet(self, Py_ssize_t at) noexcept:
+        """Whether a packet starts at a position."""
+        cdef int low = 0, high = self.count, middle
+        while low < high:
+            middle = (low + high) // 2
+            if self.packets[middle] < at:
+                low = middle + 1
+            else:
+                high = middle
+        return low < self.count and self.packets[low] == at
 
     cdef Py_ssize_t look(self, bytearray data) except -2:
         """Return the start of the first frame; -1 if it is not known yet."""
@@ -228,9 +255,14 @@ cdef class FrameSearchState:
 
     cdef int drop(self, Py_ssize_t count) except -1:
         """Record that bytes were removed at the front."""
+        cdef int index, kept = 0
         self.seen = max(<Py_ssize_t>0, self.seen - count)
         self.confirmed = [position - count for position in self.confirmed]
-        self.packets = {position - count for position in self.packets if position >= count}
+        for index in range(self.count):
+            if self.packets[index] >= count:
+                self.packets[kept] = self.packets[index] - count
+                kept += 1
+        self.count = kept
         self.waiting = [(need - count, position - count, likely) for need, position, likely in self.waiting]
         return 0
 
@@ -250,7 +282,7 @@ cdef class FrameSearchState:
         cdef Py_ssize_t size = PyByteArray_GET_SIZE(data), stop
         cdef int header, follows
         cdef bytes client = self.conversation.client_id
-        if not recogniser.may_look(at, self.packets):
+        if not recogniser.may_look(self.has_packet(at)):
             return False
         header = recogniser.header_in(data, at)
         if header == NO_HEADER:
@@ -264,12 +296,12 @@ cdef class FrameSearchState:
             self.wait(size + 1, at, 0)
             return False
         if stop > size:
-            self.wait(stop, at, MOST_LIKELY if header == STRONG_HEADER and at in self.packets else 0)
+            self.wait(stop, at, MOST_LIKELY if header == STRONG_HEADER and self.has_packet(at) else 0)
             return False
         follows = recogniser.header_in(data, stop)
         if header == STRONG_HEADER and follows == STRONG_HEADER:
             return True
-        if follows == NO_HEADER and stop not in self.packets:
+        if follows == NO_HEADER and not self.has_packet(stop):
             return False
         return (<object>recogniser).proves_request(copied(part_of(data, 0, size), size, at, stop))
 
@@ -281,10 +313,10 @@ cdef class FrameSearchState:
         cdef const uint8_t* p = part_of(data, 0, size)
         cdef int64_t length = uint32_at(p, size, at), number = uint32_at(p, size, at + 4)
         cdef bint is_in_front, may_be_lost, is_likely
-        if not recogniser.may_look(at, self.packets):
+        if not recogniser.may_look(self.has_packet(at)):
             return False
         stop = at + LEAST_FRAME + length
-        apis = conversation.apis_of(signed32(<uint32_t>number))
+        apis = conversation.apis_of(signed32(<uint32_t>number)) if conversation.awaits(signed32(<uint32_t>number)) else ()
         # A response to a lost request is accepted if it decodes, or if it fills whole packets exactly.
         is_in_front = self.starts_packet(at)
         may_be_lost = length <= LONGEST_UNLIKELY and conversation.may_be(number, FAR if is_in_front else NEAR)
@@ -292,9 +324,9 @@ cdef class FrameSearchState:
             return False
         if stop > size:
             is_likely = is_in_front and conversation.may_be(number, NEAR)
-            self.wait(stop, at, MOST_LIKELY if apis and at in self.packets else LIKELY * is_likely)
+            self.wait(stop, at, MOST_LIKELY if apis and self.has_packet(at) else LIKELY * is_likely)
             return False
-        if stop not in self.packets and not self.may_follow(p, size, stop):
+        if not self.has_packet(stop) and not self.may_follow(p, size, stop):
             return False
         frame = copied(p, size, at, stop)
         if not apis and (is_in_front or recogniser.proofs > PROOFS_AT_FIRST // 2):
@@ -302,15 +334,15 @@ cdef class FrameSearchState:
         for api in apis or ():
             if (<object>recogniser).proves_response(frame, api):
                 return True
-        return may_be_lost and is_in_front and (stop == size or stop in self.packets)
+        return may_be_lost and is_in_front and (stop == size or self.has_packet(stop))
 
     cdef bint starts_packet(self, Py_ssize_t at) except -1:
         """Whether a packet starts with this header; its size field may be in the packet before."""
         cdef int step
-        if at not in self.packets:
+        if not self.has_packet(at):
             return False
         for step in (1, 2, 3, 5, 6, 7):
-            if at + step in self.packets:
+            if self.has_packet(at + step):
                 return False
         return True
 

@@ -245,6 +245,9 @@ cdef class StreamState:
         self.count -= 1
         if not self.count:
             self.front = self.room // 2
+        elif self.count > 2:  # pieces and their bytes were last used long ago
+            prefetch(self.piece(2))
+            prefetch(PyBytes_DataOf(self.piece(0).data) + self.piece(0).at if self.piece(0).data != NULL else NULL)
         self.held -= PIECE_COST + (0 if piece.data == NULL else piece.stop - piece.start)
         self.advance(piece.stop - piece.start)
         return piece
