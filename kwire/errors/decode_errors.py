@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from typing import Any
 
 from .base import FieldError
@@ -24,16 +23,25 @@ class DecodeError(FieldError):
     code = "BAD_FIELD"  # the stable name for programs: `error.code` in JSON lines, `_error.code` in Arrow and Spark
     is_failure = True  # whether complete data did not decode; otherwise bytes are missing or belong to another protocol
 
-    def __init__(self, *, offset: int = 0, segments: Iterable[str | int] = (), **facts: Any) -> None:
-        self.need: int | None = None
-        self.have: int | None = None
-        self.inflated_offset: int | None = None
-        self.raw: bytes = b""
-        self.partial: Any = None
-        self.rest: bytes = b""
-        self.faults: tuple[DecodeError, ...] = ()
-        super().__init__(segments=segments, **facts)
-        self.offset = offset
+    offset: int
+    need: int | None
+    have: int | None
+    inflated_offset: int | None
+    raw: bytes
+    partial: Any
+    rest: bytes
+    faults: tuple[DecodeError, ...]
+    _defaults = {
+        **FieldError._defaults,
+        "offset": 0,
+        "need": None,
+        "have": None,
+        "inflated_offset": None,
+        "raw": b"",
+        "partial": None,
+        "rest": b"",
+        "faults": (),
+    }
 
     def __str__(self) -> str:
         inside = "" if self.inflated_offset is None else f", inflated offset {self.inflated_offset}"

@@ -37,6 +37,7 @@ from kwire.protocol.message_summary import MessageSummary, make_body_facts
 from kwire.schema.catalog import catalog_for
 from tests.capture.building import enhanced, interface, section
 from tests.capture.damaged_packets import damaged_capture
+from tests.capture.kafka.test_gap_splitter import compare
 from tests.codecs.columns.rows import expected
 from tests.codecs.fallback.test_agreement import altered
 from tests.codecs.native import misuse
@@ -189,9 +190,10 @@ def repeats(rng: Random) -> None:
             native.Repeat(levels[-1], start, stop).binary(rng.choice(memories), rng.choice(memories))
 
 
-def captured(data: bytes, engine: str, limits: ReassemblyLimits | None) -> list[object]:
-    """Return what a capture holds, by the engine or by the reference."""
-    reader = (PcapngReader if data.startswith(MAGIC) else PcapReader)(iter([data]))
+def captured(data: bytes, engine: str, limits: ReassemblyLimits | None, size: int) -> list[object]:
+    """Return what a capture that is read in portions of a size holds, by the engine or by the reference."""
+    portions = (data[start : start + size] for start in range(0, len(data), size))
+    reader = (PcapngReader if data.startswith(MAGIC) else PcapReader)(portions)
     try:
         frames = FrameExtractor("x", limits=limits, engine=engine).frames(reader)
         return [(one.data, one.source, type(one.fault), str(one.fault), one.closed) for one in frames]
@@ -287,11 +289,18 @@ def capture(file: int, seed: int) -> None:
             (b"", rng.randbytes(1), rng.randbytes(4), b"\xff" * 4)
         )
     limits = rng.choice((None, ReassemblyLimits(waiting=3000, all_waiting=20_000, connections=4)))
-    if captured(bytes(data), "native", limits) != captured(bytes(data), "python", limits):
+    size = rng.choice((len(data), 5000, 200))
+    if captured(bytes(data), "native", limits, size) != captured(bytes(data), "python", limits, size):
         raise Disagreement("the reference reads other frames")
     if not data.startswith(MAGIC):
         frame_rows(bytes(data), rng)
     lines(bytes(data))
+
+
+def gaps(file: int, seed: int) -> None:
+    """Compare the frames that the engine and the reference find after gaps of a connection."""
+    os.pwrite(file, f"gaps {seed}\n".encode(), 0)
+    compare(Random(seed))
 
 
 def lines(data: bytes) -> None:
@@ -362,6 +371,7 @@ def main(seed: int, seconds: float, file: str) -> None:
             break
         if messages % 20 == 0:
             capture(descriptor, rng.getrandbits(64))
+            gaps(descriptor, rng.getrandbits(64))
             batch(descriptor, rng.getrandbits(64))
         if messages % 100 == 0:
             wrong_use(descriptor, rng.getrandbits(64))

@@ -9,13 +9,13 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Set
 from struct import Struct
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from ...codecs.native import ConversationState
+from ...codecs.native import AVAILABLE, ConversationState
 from ...errors import DecodeError
-from ...protocol import FrameReader
+from ...protocol import FrameReader, cut_short
 from ...protocol.frames.captured_frame import CapturedFrame, first_numbers
-from ...protocol.frames.stream_faults import BareToken, CutShort, Fragment, NoFrame, PassedOver
+from ...protocol.frames.stream_faults import BareToken, BegunBefore, CutShort, Fragment, NoFrame, PassedOver
 from ...protocol.frames.stream_faults import Gap as GapFault
 from ..tcp.connection import Portion, StreamGap, TcpConnection, Unseen
 from .captured_frames import TcpEnds
@@ -32,6 +32,9 @@ from .frame_recognition import (
 from .frame_search import FrameSearch
 from .frame_splitter import FrameSplitter, StreamCut
 
+if TYPE_CHECKING or AVAILABLE:
+    from ...codecs.native import GapSplitter, use_stream_faults
+
 SASL_HANDSHAKE_0 = b"\x00\x11\x00\x00"  # api key 17, version 0: the next frames have no header (KIP-43, until KIP-152)
 TOKEN = (0, None)
 EMPTY = bytes(4)  # the empty response that only SASL tokens have
@@ -39,6 +42,9 @@ IN_FLIGHT = 1024  # maximum number of requests in flight that are stored
 NOTHING = AwaitedResponses()
 _INT, _INTS = Struct(">i").unpack_from, Struct(">ii").unpack_from
 LOOKED_AT = 64  # number of requests in flight among which the request of a response is searched
+
+if AVAILABLE:
+    use_stream_faults(cut_short, CutShort, BegunBefore, GapFault, Fragment, PassedOver)
 
 
 class _GeneralState:
@@ -53,7 +59,7 @@ class _GeneralState:
     def __init__(self) -> None:
         self.awaited: AwaitedResponses = NOTHING
         self.is_lossy: bool = False
-        self.directions: list[FrameSplitter | None] = [None, None]
+        self.directions: list[FrameSplitter | GapSplitter | None] = [None, None]
 
 
 class KafkaConnection(ConversationState):
@@ -121,13 +127,17 @@ class KafkaConnection(ConversationState):
             self.add_api(api)
         self._general.is_lossy = is_lossy
 
-    def _splitter(self, is_request: bool) -> FrameSplitter:
+    def _splitter(self, is_request: bool) -> FrameSplitter | GapSplitter:
         """Return the frame extractor of requests or of responses."""
         direction = self._general.directions[is_request]
         if direction is None:
-            search = self._search_request if is_request else self._search_response
-            direction = self._general.directions[is_request] = FrameSplitter(search, self.readers[is_request])
+            direction = self._general.directions[is_request] = self._create_splitter(is_request)
         return direction
+
+    def _create_splitter(self, is_request: bool) -> FrameSplitter | GapSplitter:
+        if self.recogniser.is_native:
+            return GapSplitter(self, is_request)
+        return FrameSplitter(self._search_request if is_request else self._search_response, self.readers[is_request])
 
     def feed(self, event: Portion | StreamGap | Unseen) -> list[CapturedFrame]:
         """Process the next data of one side, or a gap."""
@@ -247,6 +257,10 @@ class KafkaConnection(ConversationState):
     def _prepare(self, count: int) -> None:
         """Prepare a search of `count` bytes."""
         self.recogniser.allow(count)
+        if not self.recogniser.is_native:  # the engine reads the requests in flight itself
+            self._note_awaited()
+
+    def _note_awaited(self) -> None:
         apis_by_id: dict[bytes, list[bytes]] = {}
         for api, awaited in self.expected(LOOKED_AT):
             if awaited is not None:
@@ -254,23 +268,17 @@ class KafkaConnection(ConversationState):
         self._general.awaited = AwaitedResponses(apis_by_id, self.apis, self.answered, self.newest)
 
     def _search_request(self) -> FrameSearch:
-        find = self.recogniser.find_request if self.recogniser.is_native else None
-        return FrameSearch(requests_pattern, self._judge_request, find)
+        return FrameSearch(requests_pattern, self._judge_request)
 
     def _judge_request(self, data: bytearray, position: int, packets: Set[int]) -> FrameVerdict:
         return self.recogniser.judge_request(data, position, packets, self.client_id)
 
     def _search_response(self) -> FrameSearch:
-        find = self._find_response if self.recogniser.is_native else None
-        return FrameSearch(self._response_pattern, self._judge_response, find)
+        self._note_awaited()  # an impossible size begins a search that was not prepared
+        return FrameSearch(self._response_pattern, self._judge_response)
 
     def _response_pattern(self) -> re.Pattern[bytes]:
         return self._general.awaited.pattern
-
-    def _find_response(
-        self, data: bytearray, position: int, stop: int, packets: set[int], waiting: list[tuple[int, int, int]]
-    ) -> int:
-        return self.recogniser.find_response(data, position, stop, packets, waiting, self._general.awaited)
 
     def _judge_response(self, data: bytearray, position: int, packets: Set[int]) -> FrameVerdict:
         return self.recogniser.judge_response(data, position, packets, self._general.awaited)

@@ -4,19 +4,18 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Set
-from typing import TYPE_CHECKING, Any, NamedTuple
+from contextlib import suppress
+from typing import Any, NamedTuple
 
 from ...codecs.message_codec import Codec, codec_in
-from ...codecs.native import AVAILABLE
+from ...codecs.native import RecogniserState
 from ...errors import TrailingBytes
 from ...protocol import LEAST, LIMIT, Frame, FrameDecoder, Request, Response, Source, Undecodable
 from ...protocol.headers.api_versions_downgrade import may_be_downgraded
 from ...protocol.headers.header_versions import header_version_for
+from ...runtime.caches import once
 from ...runtime.lazy_patterns import lazy_pattern
 from ...schema.catalog import Catalog, catalog_for, catalog_of
-
-if TYPE_CHECKING or AVAILABLE:
-    from ...codecs.native import next_request, next_response
 
 # How much a header resembles that of a request. SHORT: too few bytes. WEAK: no client id. FAIR: a client id, but the
 # api is Produce, which many responses resemble: the correlation id looks like api key 0 and a version, followed by a
@@ -110,13 +109,22 @@ class _ResponseProof(NamedTuple):
     decoder: FrameDecoder
 
 
-class FrameRecogniser:
+@once
+def header_versions_of(catalog: Catalog) -> dict[bytes, int | None]:
+    """Return the known header versions of requests, by api key and version; None for a version that does not exist.
+
+    All captures share them: bytes of which one in a thousand is a header ask for hundreds of versions.
+    """
+    return {}
+
+
+class FrameRecogniser(RecogniserState):
     """Recognises frames in bytes.
 
     Args:
         catalog: the specs to use; by default those of Kafka's releases.
         gives_zookeeper: whether to return each packet of a ZooKeeper connection as a frame with a fault.
-        is_native: whether the engine finds the positions at which a frame may start.
+        is_native: whether the engine searches for frames after gaps.
     """
 
     def __init__(
@@ -128,8 +136,8 @@ class FrameRecogniser:
         # A newer client than the release sends Kafka's frames too: it negotiates by them (KIP-511).
         self.catalog: Catalog = catalog_of(specs.layers, specs.profile, None)
         layers = self.catalog.layers
-        self._keys = {key for layer in layers for key, name in layer.keys if name == "request"}  # of apis
-        self._headers: dict[bytes, int | None] = {}  # api key and version -> header version; None if unknown
+        self.keys = {key for layer in layers for key, name in layer.keys if name == "request"}  # of apis
+        self.headers = header_versions_of(self.catalog)
         self._request_decoder = FrameDecoder(self.catalog, salvage=False)
         self._request_codecs: dict[bytes, Codec[Any]] = {}  # by api key and version
         self._proofs: dict[bytes, _ResponseProof | None] = {}  # by api key and version
@@ -163,38 +171,16 @@ class FrameRecogniser:
         return _judge_client_id(bytes(data[start + 14 : start + 14 + length]), length, likely)
 
     def _header_version(self, pair: bytes) -> int | None:
-        if pair not in self._headers:
-            if len(self._headers) > _KNOWN_AT_MOST:
-                self._headers.clear()
-            api_key, version = int.from_bytes(pair[:2], "big"), int.from_bytes(pair[2:], "big")
-            spec = self.catalog.find(api_key, "request", version)
-            self._headers[pair] = None if spec is None else header_version_for(spec, version)
-        return self._headers[pair]
-
-    def find_request(
-        self, data: bytearray, position: int, stop: int, packets: set[int], waiting: list[tuple[int, int, int]]
-    ) -> int:
-        """Return the next position in a range that `judge_request` might accept, or -1."""
-        position, self.looks = next_request(
-            data, position, stop, packets, waiting, self._keys, self._headers, self.looks
-        )
-        return position
-
-    def find_response(
-        self,
-        data: bytearray,
-        position: int,
-        stop: int,
-        packets: set[int],
-        waiting: list[tuple[int, int, int]],
-        awaited: AwaitedResponses,
-    ) -> int:
-        """Return the next position in a range that `judge_response` might accept, or -1."""
-        in_flight, _, answered, newest = awaited
-        position, self.looks = next_response(
-            data, position, stop, packets, waiting, in_flight, answered, newest, RESERVED_IDS, self.looks
-        )
-        return position
+        versions = self.headers
+        with suppress(KeyError):
+            return versions[pair]
+        api_key, number = int.from_bytes(pair[:2], "big"), int.from_bytes(pair[2:], "big")
+        spec = self.catalog.find(api_key, "request", number)
+        version = None if spec is None else header_version_for(spec, number)
+        if len(versions) > _KNOWN_AT_MOST:
+            versions.clear()
+        versions[pair] = version
+        return version
 
     def proves_request(self, data: bytes) -> bool:
         """Whether a complete frame decodes as a request up to its last byte.

@@ -1,4 +1,7 @@
-"""Searches for the start of the next frame after a gap or damage in a stream."""
+"""Searches for the start of the next frame after a gap or damage in a stream.
+
+This is the reference; the native engine does the same on Kafka connections (`frame_search.pxi`).
+"""
 
 from __future__ import annotations
 
@@ -12,29 +15,21 @@ PACKETS = 4096  # packets whose start position is stored
 HEADER = 8  # bytes needed to examine a candidate
 
 
-# Returns the first position in a range at which a frame may start, or -1. Receives the bytes, the start and the end of
-# the range, the positions at which packets start, and a list for candidates that wait for more bytes.
-Finder = Callable[[bytearray, int, int, set[int], list[tuple[int, int, int]]], int]
-
-
 class FrameSearch:
     """Searches for the start of a frame.
 
     Args:
         pattern: matches the first bytes of a frame; zero-width.
         judge: decides whether a frame starts at a position of the bytes, given the positions at which packets start.
-        find: finds the positions to judge, faster than the pattern: it omits those that the judge would refuse.
     """
 
     def __init__(
         self,
         pattern: Callable[[], re.Pattern[bytes]],
         judge: Callable[[bytearray, int, Set[int]], FrameVerdict],
-        find: Finder | None = None,
     ) -> None:
         self.pattern: Callable[[], re.Pattern[bytes]] = pattern
         self.judge: Callable[[bytearray, int, Set[int]], FrameVerdict] = judge
-        self.find: Finder | None = find
         self._packets: set[int] = set()
         self._seen = 0  # all positions before this one were examined
         self._waiting: list[tuple[int, int, int]] = []  # bytes needed, position, likelihood
@@ -51,30 +46,20 @@ class FrameSearch:
         Args:
             data: all bytes since the last frame that was found, except `drop`ped bytes.
         """
-        due = (position for position in self._take_due(data) if self._is_still_possible(data, position))
-        starts = [position for position in due if self._is_start(data, position)] + self._confirmed
+        starts = [position for position in self._take_due(data) if self._is_start(data, position)] + self._confirmed
         self._confirmed = []
         start = self._seen
         self._seen = max(self._seen, len(data) - HEADER + 1)
-        find = self.find or self._find_by_pattern()
-        while not starts and (start := find(data, start, len(data), self._packets, self._waiting)) >= 0:
-            if self._is_start(data, start):
-                starts.append(start)
-            start += 1
+        find = self.pattern().search
+        while not starts and (match := find(data, start)) is not None:
+            if self._is_start(data, match.start()):
+                starts.append(match.start())
+            start = match.start() + 1
         self._forget_candidates()
         if not starts or self._is_inside(min(starts)):
             self._confirmed = starts
             return None
         return min(starts)
-
-    def _find_by_pattern(self) -> Finder:
-        search = self.pattern().search
-
-        def find(data: bytearray, start: int, stop: int, packets: set[int], waiting: list[tuple[int, int, int]]) -> int:
-            match = search(data, start)
-            return -1 if match is None else match.start()
-
-        return find
 
     def _is_inside(self, position: int) -> bool:
         """Whether a position is inside a likely frame whose end has not arrived."""
@@ -94,10 +79,6 @@ class FrameSearch:
         due = [position for need, position, _ in self._waiting if need <= len(data)]
         self._waiting = [candidate for candidate in self._waiting if candidate[0] > len(data)]
         return due
-
-    def _is_still_possible(self, data: bytearray, position: int) -> bool:
-        """Whether a candidate need not be refused now that more bytes have arrived."""
-        return self.find is None or self.find(data, position, position + 1, self._packets, self._waiting) >= 0
 
     def _is_start(self, data: bytearray, position: int) -> bool:
         verdict = self.judge(data, position, self._packets)

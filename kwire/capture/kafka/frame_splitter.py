@@ -1,4 +1,7 @@
-"""Splits one direction of a Kafka connection into frames; after a gap, the next frame is searched for."""
+"""Splits one direction of a Kafka connection into frames; after a gap, the next frame is searched for.
+
+This is the reference; the native engine has the same methods (`gap_splitter.pxi`).
+"""
 
 from __future__ import annotations
 
@@ -93,6 +96,7 @@ class FrameSplitter:
         self._cut_short(cuts, self._lost_at, bytes(self._lost), cause)
         self._lost_at += len(self._lost)
         self._lost.clear()
+        self._search = self._begin_search()  # what it noted are positions in these bytes
         return cuts
 
     def _cut_short(self, cuts: list[StreamCut], offset: int, rest: bytes, cause: str) -> None:

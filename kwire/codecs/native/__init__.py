@@ -23,6 +23,7 @@ from .python_state import (
     InFlight,
     KindState,
     PairingState,
+    RecogniserState,
     Selection,
 )
 
@@ -32,7 +33,9 @@ if TYPE_CHECKING or AVAILABLE:
         BodyFacts,
         ColumnTable,
         ConnectionState,
+        FrameSearchState,
         FrameTable,
+        GapSplitter,
         NativeMethods,
         NodeTable,
         PacketGroups,
@@ -46,8 +49,6 @@ if TYPE_CHECKING or AVAILABLE:
         crc32,
         crc32c,
         inflate_snappy,
-        next_request,
-        next_response,
         pack_bits,
         path_counts,
         read_batch,
@@ -55,6 +56,7 @@ if TYPE_CHECKING or AVAILABLE:
         use_captured_frames,
         use_records,
         use_rows,
+        use_stream_faults,
         xxh32,
     )
 
@@ -77,7 +79,9 @@ __all__ = [
     "FrameBuffer",
     "FrameCount",
     "FrameRows",
+    "FrameSearchState",
     "FrameTable",
+    "GapSplitter",
     "InFlight",
     "KindState",
     "NativeMethods",
@@ -85,6 +89,7 @@ __all__ = [
     "PacketGroups",
     "PacketWalker",
     "PairingState",
+    "RecogniserState",
     "RecordCursor",
     "Repeat",
     "SegmentTable",
@@ -97,8 +102,6 @@ __all__ = [
     "crc32c",
     "engine",
     "inflate_snappy",
-    "next_request",
-    "next_response",
     "pack_bits",
     "path_counts",
     "read_batch",
@@ -106,5 +109,6 @@ __all__ = [
     "use_captured_frames",
     "use_records",
     "use_rows",
+    "use_stream_faults",
     "xxh32",
 ]

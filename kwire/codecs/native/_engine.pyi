@@ -123,6 +123,7 @@ class EndsState:
     note: Any
     def __init__(self, connection: int, key: bytes, side: int) -> None: ...
 
+def use_stream_faults(cut_short: Callable[[bytes, str], Any], *faults: type[Exception]) -> None: ...
 def use_captured_frames(frame: type[tuple[Any, ...]]) -> None: ...
 
 class FrameBatch:
@@ -305,28 +306,26 @@ class PacketWalker(PacketLayouts):
     def __init__(self, table: SegmentTable, streams: Any, is_other: Any, near: int, blocks: bool) -> None: ...
     def run(self, data: bytes, start: int, out: FrameBatch, stop: int = ...) -> int: ...
 
-def next_request(
-    data: bytearray,
-    at: int,
-    end: int,
-    packets: set[int],
-    waiting: list[tuple[int, int, int]],
-    keys: set[int],
-    headers: dict[bytes, int | None],
-    looks: int,
-) -> tuple[int, int]: ...
-def next_response(
-    data: bytearray,
-    at: int,
-    end: int,
-    packets: set[int],
-    waiting: list[tuple[int, int, int]],
-    in_flight: dict[bytes, list[bytes]],
-    answered: int | None,
-    newest: int | None,
-    reserved: int,
-    looks: int,
-) -> tuple[int, int]: ...
+class RecogniserState:
+    proofs: int
+    looks: int
+    keys: set[int]
+    headers: dict[bytes, int | None]
+
+class FrameSearchState:
+    def __init__(self, conversation: Any = ..., is_request: bool = ...) -> None: ...
+
+class GapSplitter:
+    synced: bool
+    reader: Any
+    def __init__(self, conversation: Any = ..., is_request: bool = ...) -> None: ...
+    @property
+    def buffered(self) -> int: ...
+    def feed(self, data: bytes) -> list[Any]: ...
+    def begin_at(self, offset: int) -> None: ...
+    def gap(self, offset: int, count: int | None) -> list[Any]: ...
+    def stop(self, cause: str) -> list[Any]: ...
+
 def path_counts() -> dict[str, tuple[int, int]]: ...
 def records_are_whole(data: bytes, start: int, count: int) -> bool: ...
 def inflate_snappy(data: bytes, start: int, limit: int) -> bytes | None: ...

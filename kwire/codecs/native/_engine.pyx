@@ -79,6 +79,7 @@ cdef extern from "c_helpers.h":
     PyObject* new_struct "kwire_new_struct"(PyTypeObject* cls) except NULL
     PyObject* new_text "kwire_new_text"(const uint8_t* p, Py_ssize_t n) except NULL
     int32_t signed32 "kwire_signed32"(uint32_t v) noexcept nogil
+    void prefetch "kwire_prefetch"(const void* p) noexcept nogil
     const uint32_t KWIRE_SOURCES
     int64_t signed64 "kwire_signed64"(uint64_t v) noexcept nogil
 
@@ -155,11 +156,13 @@ include "packet_layouts.pxi"
 include "packet_groups.pxi"
 include "conversation.pxi"
 include "frame_buffer.pxi"
+include "frame_search.pxi"
+include "gap_splitter.pxi"
+include "buffered_segments.pxi"
 include "tcp_streams.pxi"
 include "tcp_connections.pxi"
 include "tcp_table.pxi"
 include "packet_walker.pxi"
-include "frame_search.pxi"
 include "pairing.pxi"
 include "frame_rows.pxi"
 include "frame_batch.pxi"

@@ -132,4 +132,13 @@ static inline uint32_t kwire_hash(const uint8_t *p, Py_ssize_t n) {
 static inline int32_t kwire_signed32(uint32_t v) { int32_t s; memcpy(&s, &v, 4); return s; }
 static inline int64_t kwire_signed64(uint64_t v) { int64_t s; memcpy(&s, &v, 8); return s; }
 
+/* Ask for memory that is used soon; any address will do. */
+static inline void kwire_prefetch(const void *p) {
+#if defined(__GNUC__) || defined(__clang__)
+    __builtin_prefetch(p);
+#else
+    (void)p;
+#endif
+}
+
 #endif

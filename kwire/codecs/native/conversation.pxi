@@ -4,6 +4,7 @@ cdef enum:
     LEAST_REQUEST = 12         # bytes of a frame's size, api key, version and correlation id
     CLIENT_ID = 14             # bytes before a client id
     IN_FLIGHT = 1024           # stored requests without a response
+    LOOKED_AT = 64             # requests among which that of a response is searched after a gap
     APIS = 32
 
 cdef int64_t RESERVED_IDS = 0x7FFFFFF8
@@ -70,7 +71,7 @@ cdef class ConversationState:
 
     @newest.setter
     def newest(self, number):
-        self.newest_id = none_or_number(number)
+        self.newest_id = correlation_id_or_none(number)
 
     @property
     def answered(self):
@@ -78,7 +79,7 @@ cdef class ConversationState:
 
     @answered.setter
     def answered(self, number):
-        self.answered_id = none_or_number(number)
+        self.answered_id = correlation_id_or_none(number)
 
     @property
     def awaited(self):
@@ -190,6 +191,57 @@ cdef class ConversationState:
         if 0 <= correlation_id < RESERVED_IDS:
             self.answered_id = correlation_id
         return True
+
+
+    # Which responses may come after a gap; see `AwaitedResponses` in `kwire.capture.kafka.frame_recognition`.
+
+    cdef list apis_of(self, int64_t correlation_id):
+        """Return the apis, as in headers, of the requests in flight with a correlation id."""
+        cdef list apis = []
+        cdef int index
+        cdef Awaited* awaited
+        for index in range(min(<int>LOOKED_AT, self.size)):
+            awaited = self.ring + (self.begin + index) % self.room
+            if awaited.correlation_id == correlation_id:
+                apis.append(signed_bytes(awaited.api))
+        return apis
+
+    cdef bint awaits(self, int64_t correlation_id) noexcept:
+        """Whether a request with a correlation id is in flight."""
+        cdef int index
+        for index in range(min(<int>LOOKED_AT, self.size)):
+            if self.ring[(self.begin + index) % self.room].correlation_id == correlation_id:
+                return True
+        return False
+
+    cdef bint may_be(self, int64_t number, int64_t distance) noexcept:
+        """Whether a correlation id, without its sign, may belong to a request that was not captured."""
+        cdef int64_t lowest = self.newest_id if self.answered_id == NONE else self.answered_id
+        if self.newest_id == NONE or number >= RESERVED_IDS:
+            return True
+        return lowest - distance <= number <= self.newest_id + distance
+
+    cdef int mark_halves(self, uint8_t* halves) except -1:
+        """Set a bit for each first half of a correlation id that a response may have, of 65,536 bits."""
+        cdef int64_t lowest = self.newest_id if self.answered_id == NONE else min(self.newest_id, self.answered_id)
+        cdef int64_t number
+        cdef int index
+        memset(halves, 255 if self.newest_id == NONE else 0, 8192)
+        if self.newest_id == NONE:
+            return 0
+        for number in (max(<int64_t>0, lowest - FAR), lowest, self.newest_id, self.newest_id + FAR, RESERVED_IDS):
+            mark_half(halves, number >> 16)
+        for index in range(min(<int>LOOKED_AT, self.size)):
+            number = self.ring[(self.begin + index) % self.room].correlation_id
+            if number != NONE:
+                mark_half(halves, number >> 16)
+        return 0
+
+
+cdef int64_t correlation_id_or_none(number) except? -1:
+    if number is not None and not 0 <= number < RESERVED_IDS:
+        raise ValueError("not a correlation id of a usual request")
+    return none_or_number(number)
 
 
 cdef bytes signed_bytes(int32_t number):

@@ -23,6 +23,7 @@ if TYPE_CHECKING or ENGINE == "native":
     from ._engine import InFlight as InFlight
     from ._engine import KindState as KindState
     from ._engine import PairingState as PairingState
+    from ._engine import RecogniserState as RecogniserState
     from ._engine import Selection as Selection
 else:
 
@@ -208,6 +209,9 @@ else:
         def _make_state(self, limit: int = 100 << 20, min_size: int = 4) -> None:
             self.limit, self.least, self._buffer = limit, min_size, bytearray()
             self.missing = self.passed = self._start = self._count = 0
+
+    class RecogniserState:
+        """What the search for frames shares over all connections of a capture."""
 
     class EndsState(_State):
         """The connection on which a frame arrived."""

@@ -10,6 +10,7 @@ cdef class ConnectionState:
     cdef readonly int64_t number, newest, packets
     cdef readonly bytes key
     cdef readonly bint calm, closed
+    cdef bint is_stuck         # whether the table counts it among those with buffered segments
     cdef StreamState first, second
     cdef int opening_side      # -1 if it is unknown
     cdef int64_t[2] unseen_at
@@ -69,6 +70,7 @@ cdef class ConnectionState:
     def stop_cutting(self):
         """Leave the frames of both directions to the general path."""
         self.first.conversation = self.second.conversation = None
+        self.first.known_splitter = self.second.known_splitter = None
 
     cdef inline bint is_finished(self) except -1:
         """Whether all data of both streams up to their FINs was returned."""
@@ -79,12 +81,13 @@ cdef class ConnectionState:
         if now == ODD_TIME:
             self.odd_time = odd_time
 
-    cdef int take(self, StreamState stream, Packet* packet, bytes payload, SegmentTable table, FrameBatch out) except -1:
+    cdef int take(self, StreamState stream, Packet* packet, bytes held, SegmentTable table, FrameBatch out) except -1:
         """Process a segment of one side; return the data that is ready."""
         cdef bint is_open = not self.is_finished()
         cdef StreamState peer = stream.peer
         cdef int64_t need = NONE, start, stop
         cdef bint is_syn = packet.flags & SYN != 0
+        cdef SharedPortion portion
         self.note_sequences(stream, packet)
         self.packets += 1
         # 1. RST (section 3.5.3).
@@ -97,9 +100,12 @@ cdef class ConnectionState:
             start = stream.offset_of(packet.sequence + is_syn)
             stop = start + packet.count + packet.missing
             if packet.count:
-                stream.put(start, packet.payload, packet.count, need, packet, self.packets, table.odd_time)
+                portion = table.portion_of(packet, held)
+                stream.put(start, packet.count, need, packet, self.packets, table.odd_time, held, portion)
             if packet.missing:
-                stream.put(start + packet.count, NULL, packet.missing, need, packet, self.packets, table.odd_time)
+                start += packet.count
+                stream.put(start, packet.missing, need, packet, self.packets, table.odd_time, None, None)
+                start -= packet.count
             if not packet.flags & RST and start - stream.position <= WINDOW:
                 stream.sent = max(stream.sent, stop)
             # 3. FIN (section 3.6): the stream ends after the text; the other direction may go on (half-closed).
@@ -274,10 +280,10 @@ cdef class ConnectionState:
         cdef int64_t position = stream.position
         if stream.late:
             stream.late = False
-            table.streams.take(table.gap(self, stream.side, 0, now, None), out)
+            table.give_missing(stream, 0, NONE, now, out)
         if size:
             stream.advance(size)
-            table.streams.take(table.gap(self, stream.side, position, now, size), out)
+            table.give_missing(stream, position, size, now, out)
         return 0
 
 

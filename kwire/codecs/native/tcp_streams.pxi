@@ -2,28 +2,6 @@
 #
 # Reference: `kwire.capture.tcp.stream_reassembly`, whose methods have the same names.
 
-cdef int64_t ODD_TIME = NONE + 1  # stands for a time outside of 64 bits
-
-cdef struct Buffered:             # buffered bytes of a stream
-    int64_t start, stop        # their positions in it
-    int64_t now, packet        # their time, and the number of their packet
-    int64_t need               # the sequence number of the other side that they acknowledge; NONE if there is none
-    PyObject* data             # bytes; NULL if the capture truncated them
-    PyObject* odd_time         # their time if `now` is ODD_TIME, else NULL
-
-
-cdef void forget_piece(Buffered* piece):
-    """Free a piece without its data."""
-    if piece.odd_time != NULL:
-        Py_DECREF(piece.odd_time)
-    PyMem_Free(piece)
-
-
-cdef object time_of(int64_t now, PyObject* odd_time):
-    """Return a time in nanoseconds as Python's number, or None."""
-    return <object>odd_time if now == ODD_TIME and odd_time != NULL else number_or_none(now)
-
-
 cdef class StreamState:
     """The state of one direction of a TCP connection; for the attributes see `HalfConnection`."""
 
@@ -35,7 +13,9 @@ cdef class StreamState:
     cdef readonly ConnectionState connection
     cdef ConversationState conversation  # set once its frames are extracted here
     cdef FrameBuffer cutter
+    cdef GapSplitter known_splitter
     cdef bint is_request                      # whether the frames are requests
+    cdef Segments segments        # memory of the pieces
     cdef Buffered** queue         # pieces in order, without overlap: `count` of them from `front` on
     cdef int front, count, room
 
@@ -46,9 +26,7 @@ cdef class StreamState:
     def __dealloc__(self):
         cdef int index
         for index in range(self.front, self.front + self.count):
-            if self.queue[index].data != NULL:
-                Py_DECREF(self.queue[index].data)
-            forget_piece(self.queue[index])
+            free_piece(&self.segments, self.queue[index])
         PyMem_Free(self.queue)
 
     @property
@@ -79,9 +57,8 @@ cdef class StreamState:
         pieces = []
         for index in range(self.count):
             piece = self.piece(index)
-            data = None if piece.data == NULL else <object>piece.data
             now = time_of(piece.now, piece.odd_time)
-            pieces.append((piece.start, piece.stop, data, now, number_or_none(piece.need), piece.packet))
+            pieces.append((piece.start, piece.stop, data_of_piece(piece), now, number_or_none(piece.need), piece.packet))
         return pieces
 
     def __reduce__(self):
@@ -109,7 +86,7 @@ cdef class StreamState:
             if data is not None:
                 if PyBytes_GET_SIZE(data) != stop - start:
                     raise ValueError("a buffered segment has as many bytes as it says")
-                self.piece(self.count - 1).data = Py_NewRef(<PyObject*>data)
+                set_data(self.piece(self.count - 1), data, 0, None)
         self.position, self.held, self.sent, self.begun, self.late, self.finished, self.opened = position
         return 0
 
@@ -118,7 +95,7 @@ cdef class StreamState:
 
     cdef int leave(self) except -1:
         """Drop the references to other objects, which form a cycle."""
-        self.peer = self.connection = self.conversation = self.cutter = None
+        self.peer = self.connection = self.conversation = self.cutter = self.known_splitter = None
         return 0
 
     # The start of the stream.
@@ -154,11 +131,7 @@ cdef class StreamState:
             if piece.start < self.position < piece.stop:
                 if piece.data != NULL:
                     self.held -= self.position - piece.start
-                    data = <bytes>piece.data
-                    Py_DECREF(piece.data)
-                    piece.data = new_bytes(
-                        address_of(data) + (self.position - piece.start), piece.stop - self.position
-                    )
+                    piece.at += self.position - piece.start
                 piece.start = self.position
             if piece.stop > self.position:
                 self.queue[self.front + kept] = piece
@@ -186,9 +159,14 @@ cdef class StreamState:
     # Buffered segments.
 
     cdef int put(
-        self, int64_t base, const uint8_t* p, int64_t size, int64_t need, Packet* packet, int64_t number, odd_time
+        self, int64_t base, int64_t size, int64_t need, Packet* packet, int64_t number, odd_time, bytes held,
+        SharedPortion portion
     ) except -1:
-        """Buffer the new bytes of a segment that starts at `base`; `p` is NULL if they were not captured."""
+        """Buffer the new bytes of a segment that starts at `base`.
+
+        Args:
+            held, portion: what contains the payload; None if it was not captured, or is no portion of a file.
+        """
         cdef int64_t start = base, stop = base + size, room
         cdef int index
         if self.begun:
@@ -203,8 +181,8 @@ cdef class StreamState:
             if room > start:
                 self.insert(index, start, room)
                 self.piece(index).now, self.piece(index).packet, self.piece(index).need = packet.now, number, need
-                if p != NULL:
-                    self.piece(index).data = new_bytes(part(p, size, start - base, room - start), room - start)
+                if held is not None:
+                    set_data(self.piece(index), held, packet.payload - address_of(held) + (start - base), portion)
                     self.held += room - start
                 if packet.now == ODD_TIME:
                     self.piece(index).odd_time = Py_NewRef(<PyObject*>odd_time)
@@ -230,7 +208,7 @@ cdef class StreamState:
 
     cdef int insert(self, int index, int64_t start, int64_t stop) except -1:
         """Insert an empty piece."""
-        cdef Buffered* piece
+        cdef Buffered* piece = new_piece(&self.segments)
         cdef int at
         if self.front and index < self.count // 2:
             for at in range(self.front, self.front + index):  # move the pieces before it
@@ -241,9 +219,6 @@ cdef class StreamState:
                 self.widen()
             for at in range(self.front + self.count, self.front + index, -1):
                 self.queue[at] = self.queue[at - 1]
-        piece = <Buffered*>PyMem_Calloc(1, sizeof(Buffered))
-        if piece == NULL:
-            raise MemoryError
         piece.start, piece.stop = start, stop
         self.queue[self.front + index] = piece
         self.count += 1
@@ -264,13 +239,16 @@ cdef class StreamState:
         return 0
 
     cdef Buffered* pull(self) except NULL:
-        """Remove and return the next bytes. The caller owns the piece and its data."""
+        """Remove and return the next bytes. The caller frees them."""
         cdef Buffered* piece = self.piece(0)
         self.front += 1
         self.count -= 1
         if not self.count:
             self.front = self.room // 2
-        self.held -= PIECE_COST + (0 if piece.data == NULL else PyBytes_SizeOf(piece.data))
+        elif self.count > 2:  # pieces and their bytes were last used long ago
+            prefetch(self.piece(2))
+            prefetch(PyBytes_DataOf(self.piece(0).data) + self.piece(0).at if self.piece(0).data != NULL else NULL)
+        self.held -= PIECE_COST + (0 if piece.data == NULL else piece.stop - piece.start)
         self.advance(piece.stop - piece.start)
         return piece
 
@@ -278,9 +256,8 @@ cdef class StreamState:
         """Free a piece that is no longer in the queue."""
         self.held -= PIECE_COST
         if piece.data != NULL:
-            self.held -= PyBytes_SizeOf(piece.data)
-            Py_DECREF(piece.data)
-        forget_piece(piece)
+            self.held -= piece.stop - piece.start
+        free_piece(&self.segments, piece)
         return 0
 
     cdef inline void advance(self, int64_t size) noexcept:
@@ -391,6 +368,14 @@ cdef class StreamState:
             self.give(held, part(p, count, at, size), start + at, size, position + at + size, now, out)
             at += size
         return True
+
+    cdef GapSplitter splitter(self):
+        """Return what searches for the next frame; None if the general path does."""
+        if self.known_splitter is None and self.conversation is not None:
+            splitter = (<object>self.conversation)._splitter(self.is_request)
+            if type(splitter) is GapSplitter:
+                self.known_splitter = splitter
+        return self.known_splitter
 
     cdef int give(
         self, held, const uint8_t* p, Py_ssize_t start, Py_ssize_t size, int64_t stop, int64_t now, FrameBatch out

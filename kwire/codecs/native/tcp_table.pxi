@@ -40,6 +40,7 @@ cdef class SegmentTable:
     cdef int64_t most_waiting, most_waiting_together
     cdef Py_ssize_t most
     cdef object odd_time       # the time of the current segment if it is outside of 64 bits
+    cdef SharedPortions portions
     cdef bint is_busy, is_finishing
 
     def __init__(self, streams, limits, tuple events not None):
@@ -47,6 +48,7 @@ cdef class SegmentTable:
         self.streams, self.limits = streams, limits
         self.most_waiting, self.most_waiting_together = limits.waiting, limits.all_waiting
         self.most = limits.connections
+        self.portions = SharedPortions(self.most_waiting_together)
         self.known, self.open, self.stuck, self.closing = {}, {}, {}, {}
 
     @property
@@ -63,7 +65,9 @@ cdef class SegmentTable:
             self.known[turned(connection.key)] = connection.second
             self.known[connection.key] = connection.first
         for number in stuck:
-            self.stuck[number] = self.open[number]
+            connection = self.open[number]
+            connection.is_stuck = True
+            self.stuck[number] = connection
         for entry in closing:
             self.closing[entry[0].number] = entry
 
@@ -158,10 +162,12 @@ cdef class SegmentTable:
         connection.take(stream, packet, held, self, out)
         if connection.first.held + connection.second.held > self.most_waiting:
             connection.force(False, self, out)
-        if not connection.calm:
-            self.stuck[connection.number] = connection
-        elif PyDict_Size(self.stuck):
-            self.stuck.pop(connection.number, None)
+        if connection.calm == connection.is_stuck:  # the dictionary is changed for few packets
+            connection.is_stuck = not connection.calm
+            if connection.is_stuck:
+                self.stuck[connection.number] = connection
+            else:
+                self.stuck.pop(connection.number, None)
         if connection.closed and connection.number not in self.closing:
             self.closing[connection.number] = connection, connection.last, self.packets
         return 0
@@ -245,25 +251,28 @@ cdef class SegmentTable:
             return (time_of(piece.now, piece.odd_time) or 0) < (time_of(other.now, other.odd_time) or 0)
         return (0 if piece.now == NONE else piece.now) < (0 if other.now == NONE else other.now)
 
+    cdef SharedPortion portion_of(self, Packet* packet, bytes held):
+        """Return the portion of a file that contains a payload; None if the payload is not a part of a larger object."""
+        return None if packet.count == PyBytes_GET_SIZE(held) else self.portions.portion_of(held)
+
     # What is returned.
 
     cdef int give_piece(self, StreamState stream, FrameBatch out) except -1:
         """Return the next buffered bytes of a stream."""
         cdef Buffered* piece = stream.pull()
-        cdef ConnectionState connection = stream.connection
         cdef int64_t start = piece.start, stop = piece.stop, now = piece.now
         cdef bytes data = None
+        cdef Py_ssize_t at = piece.at
         odd_time = None
         if now == ODD_TIME:
             odd_time = <object>piece.odd_time
         if piece.data != NULL:
             data = <bytes>piece.data
-            Py_DECREF(piece.data)
-        forget_piece(piece)
+        free_piece(&stream.segments, piece)
         if data is None:
-            self.streams.take(self.gap(connection, stream.side, start, time_of(now, <PyObject*>odd_time), stop - start), out)
+            self.give_missing(stream, start, stop - start, time_of(now, <PyObject*>odd_time), out)
         else:
-            self.give(stream, data, address_of(data), stop - start, start, now, <PyObject*>odd_time, out)
+            self.give(stream, data, part_of(data, at, stop - start), stop - start, start, now, <PyObject*>odd_time, out)
         return 0
 
     cdef int give(
@@ -271,12 +280,25 @@ cdef class SegmentTable:
         PyObject* odd_time, FrameBatch out
     ) except -1:
         """Return the next bytes of a stream: as frames, or to what reads it."""
-        if stream.conversation is not None and now != ODD_TIME and stream.cut(held, p, size, position, now, out):
-            return 0
+        cdef GapSplitter splitter
+        if stream.conversation is not None and now != ODD_TIME:
+            if stream.cut(held, p, size, position, now, out):
+                return 0
+            splitter = stream.splitter()
+            if splitter is not None:
+                return splitter.take(p, size, position, now, out)
         data = held if size == PyBytes_GET_SIZE(held) else copied(p, size, 0, size)
         taken_paths.packets_taken -= 1
         taken_paths.packets_left += 1
         self.streams.take(self.portion(stream.connection, stream.side, position, time_of(now, odd_time), data), out)
+        return 0
+
+    cdef int give_missing(self, StreamState stream, int64_t position, int64_t count, now, FrameBatch out) except -1:
+        """Return that bytes of a stream are missing; `count` is NONE if their number is unknown."""
+        cdef GapSplitter splitter = stream.splitter() if is_time(now) else None
+        if splitter is not None:
+            return splitter.take_gap(position, count, now, out)
+        self.streams.take(self.gap(stream.connection, stream.side, position, now, number_or_none(count)), out)
         return 0
 
     cdef int give_finished(self, ConnectionState connection, FrameBatch out) except -1:

@@ -70,8 +70,9 @@ def paired_in_flight() -> Any:
 
 def states_of(streams: FrameExtractor, pairing: Pairing) -> list[Any]:
     """Return the objects that hold the state of a capture."""
-    found: list[Any] = [streams.reassembler]
+    found: list[Any] = [streams.reassembler, streams.recogniser]
     for conversation in streams.states.values():
+        found += getattr(getattr(conversation, "general", None), "directions", ())
         found += [conversation, getattr(conversation, "ends", None), *getattr(conversation, "readers", ())]
     for connection in streams.reassembler.open.values():
         found += [connection, *connection.halves]
@@ -329,6 +330,9 @@ def pass_nothing() -> None:
         "CallState",
         "KindState",
         "PairingState",
+        "RecogniserState",
+        "FrameSearchState",
+        "GapSplitter",
     ):
         empty = getattr(native, name).__new__(getattr(native, name))
         for attribute in dir(empty):
