@@ -233,20 +233,26 @@ class BrokerCluster:
 
     def reassign(self, partition: Partition, node_ids: Sequence[int]) -> None:
         """Move a partition to other brokers: new replicas copy the records, then the old replicas are deleted."""
+        # Kafka: PartitionReassignmentReplicas; the replicas are those of the target, then those that go, by id.
         partition.target = list(node_ids)
+        partition.adding = sorted(node_id for node_id in node_ids if node_id not in partition.replicas)
         topic = self.controller.topics[partition.topic]
-        for node_id in node_ids:
-            if node_id not in partition.replicas:
-                node = self.controller.nodes[node_id]
-                partition.replicas[node_id] = self.controller.replica(node, topic.name, partition.index)
+        for node_id in partition.adding:
+            node = self.controller.nodes[node_id]
+            partition.replicas[node_id] = self.controller.replica(node, topic.name, partition.index)
+        removing = sorted(node_id for node_id in partition.replicas if node_id not in node_ids)
+        partition.replicas = {node_id: partition.replicas[node_id] for node_id in [*node_ids, *removing]}
         self.finish_reassignment(partition)
 
     def cancel_reassignment(self, partition: Partition) -> bool:
         """Cancel the reassignment of a partition; returns whether there was one."""
         if partition.target is None:
             return False
-        partition.target = None
-        self._remove(partition, [node_id for node_id in partition.replicas if node_id not in partition.isr])
+        partition.target, adding = None, partition.adding
+        kept = [node_id for node_id in partition.replicas if node_id not in adding]
+        if not any(node_id in partition.isr for node_id in kept):
+            partition.isr = kept  # Kafka: PartitionReassignmentRevert, unclean
+        self._remove(partition, [node_id for node_id in partition.replicas if node_id in adding])
         return True
 
     def finish_reassignment(self, partition: Partition) -> None:
@@ -256,9 +262,6 @@ class BrokerCluster:
         self.expand_isr(partition)
         if all(node_id in partition.isr for node_id in partition.target):
             target, partition.target = partition.target, None
-            partition.replicas = {
-                replica_id: partition.replicas[replica_id] for replica_id in [*target, *partition.replicas]
-            }
             self._remove(partition, [replica_id for replica_id in partition.replicas if replica_id not in target])
 
     def _remove(self, partition: Partition, node_ids: Collection[int]) -> None:

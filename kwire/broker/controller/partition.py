@@ -34,7 +34,7 @@ class Partition:
     """A partition of a topic.
 
     `replicas` maps broker ids to replicas, with the preferred leader first; `isr` lists the ids of in-sync replicas;
-    `target` lists the brokers of the target replicas during a reassignment.
+    `target` lists the brokers of the target replicas during a reassignment, and `adding` those that had no replica.
     """
 
     topic: str
@@ -44,6 +44,7 @@ class Partition:
     leader: int = NO_LEADER
     leader_epoch: int = -1
     target: Sequence[int] | None = None
+    adding: Sequence[int] = ()
 
     @property
     def offline(self) -> tuple[int, ...]:

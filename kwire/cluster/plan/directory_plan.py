@@ -117,7 +117,8 @@ def _plan_broker(
             continue
         fitting = [number for number, load in enumerate(loads) if load + size <= limits[number]]
         if not fitting:
-            plan.stuck[replica] = "no other directory of its broker has space for it"
+            others = "no other directory of its broker"
+            plan.stuck[replica] = f"{others} has space for it" if open_paths else f"{others} is online and to be kept"
             continue
         best = min(fitting, key=lambda number: ((loads[number] + size) / weights[number], number))
         loads[best] += size

@@ -55,7 +55,7 @@ def test_a_move_to_a_broker_that_is_down_goes_on_when_it_is_back() -> None:
     cluster.start(3)
     cluster.stop(3)
     assert reassign(cluster, 1, 3) in (0, ErrorCode.INVALID_REPLICA_ASSIGNMENT)
-    assert ongoing(cluster) == [((1, 2, 3), (3,), (2,))]
+    assert ongoing(cluster) == [((1, 3, 2), (3,), (2,))]
     cluster.start(3)
     cluster.check()
     assert ongoing(cluster) == []
@@ -63,6 +63,31 @@ def test_a_move_to_a_broker_that_is_down_goes_on_when_it_is_back() -> None:
     assert (list(partition.replicas), partition.isr) == ([1, 3], [1, 3])
     cluster.move_leader(partition, 3)
     assert values(fetch(cluster, node=3)) == [b"a"]
+
+
+def test_a_replica_that_was_there_and_is_down_is_not_added_and_stays_when_a_move_is_cancelled() -> None:
+    cluster = with_topic(1, 2)
+    cluster.stop(2)
+    cluster.stop(3)
+    produce(cluster, batch(b"a"))
+    reassign(cluster, 2, 1, 3)
+    assert ongoing(cluster) == [((2, 1, 3), (3,), ())]
+    assert (reassign(cluster), ongoing(cluster)) == (0, [])
+    (partition,) = cluster.controller.topics["t"].partitions
+    assert (list(partition.replicas), partition.isr) == ([2, 1], [1])
+
+
+def test_a_move_is_cancelled_when_only_new_replicas_are_in_sync() -> None:
+    cluster = with_topic(1)
+    cluster.stop(2)
+    reassign(cluster, 3, 2)
+    cluster.stop(1)
+    (partition,) = cluster.controller.topics["t"].partitions
+    assert partition.isr == [3]
+    cluster.stop(3)
+    cluster.start(1)
+    assert (reassign(cluster), ongoing(cluster)) == (0, [])
+    assert (list(partition.replicas), partition.isr, partition.leader) == ([1], [1], 1)
 
 
 def test_a_move_is_cancelled() -> None:

@@ -67,6 +67,8 @@ def test_a_directory_is_left_by_all_that_can_be_read_and_finds_space() -> None:
     assert plan.moves() == {(1, "t", 0): "/b", (1, "t", 1): "/c"}
     full = plan_directories({1: disks({("t", 0): 60}, {}, usable=50)}, [(1, "/a")])
     assert (full.moves(), full.stuck) == ({}, {(1, "t", 0): "no other directory of its broker has space for it"})
+    alone = plan_directories({1: disks({("t", 0): 60})}, [(1, "/a")])
+    assert alone.stuck == {(1, "t", 0): "no other directory of its broker is online and to be kept"}
     failed = {"/a": LogDir("/a", 56, sizes={("t", 0): 1}), "/b": LogDir("/b")}
     assert plan_directories({1: failed}, [(1, "/a")]).stuck == {(1, "t", 0): "its directory is offline"}
 

@@ -81,7 +81,7 @@ def list_partition_reassignments(
             response.OngoingPartitionReassignment(
                 partition_index=partition.index,
                 replicas=tuple(partition.replicas),
-                adding_replicas=tuple(node_id for node_id in partition.target if node_id not in partition.isr),
+                adding_replicas=tuple(partition.adding),
                 removing_replicas=removing,
             )
         )
