@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from typing import Any
 
+from ..runtime.earlier_pickles import restore_fields
 from .cluster_identity import ClusterIdentity
 from .events.observation import CONTROLLER, DIRECTORIES, MESSAGES, VIEWS, Observation
 from .history.lost_directories import Directories
@@ -29,8 +31,12 @@ class _MessageCount:
     undecodable: int = 0
     first: float | None = None
     last: float | None = None
-    outdated: int = 0
     cluster_ids: set[str] = field(default_factory=set)
+    outdated: int = 0
+
+    def __setstate__(self, state: tuple[None, dict[str, Any]]) -> None:
+        """Load a pickle, also of a version with fewer fields."""
+        restore_fields(self, state[1])
 
 
 class Sources:
@@ -39,6 +45,10 @@ class Sources:
     def __init__(self) -> None:
         self._counts: dict[tuple[str, str], _MessageCount] = {}
         self._newest: tuple[int, float | None] = -1, None  # the highest controller epoch, and its first time
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        """Load a pickle, also of a version that kept less."""
+        self.__dict__ = {"_newest": (-1, None)} | state
 
     def add(self, observation: Observation, *, is_refused: bool) -> None:
         """Count a message; those without information about a cluster are ignored.

@@ -11,8 +11,9 @@ from .broker_masks import bits
 from .even_loads import INFINITE, Targets
 
 MOST_PAIRS = 2_000_000  # pairs of moves that are compared to relieve one broker; beyond, single moves must do
-MOST_RESTARTS = 100  # searches from disturbed choices, as long as MOST_RESTART_PAIRS pairs have not been compared
+MOST_RESTARTS = 100  # searches from disturbed choices, until MOST_RESTART_PAIRS pairs have been compared in a round
 MOST_RESTART_PAIRS = 100_000
+MOST_ROUNDS = 10  # of restarts
 RESTART_MOVES = 6  # random moves at most that disturb a choice
 
 
@@ -67,9 +68,19 @@ class EvenBytes:
                 self._partitions_of[broker].add(partition)
 
     def even_out(self) -> None:
-        """Move partitions until no move relieves a broker, and no two moves one that is too full."""
-        self._descend()
+        """Move partitions until no move relieves a broker, and no two moves or disturbances one that is too full.
+
+        The last round changes nothing, so a plan for what a plan has become changes nothing either.
+        """
+        for _ in range(MOST_ROUNDS):
+            before = list(self.chosen)
+            self._search()
+            if self.chosen == before:
+                break
+
+    def _search(self) -> None:
         self._compared_pairs = 0
+        self._descend()
         random = Random(0)  # the same plan for the same cluster
         best, fullest = list(self.chosen), self._fillings()[0]
         for _ in range(MOST_RESTARTS):
@@ -90,7 +101,7 @@ class EvenBytes:
             moves = list(self._moves_from(random.randrange(len(self.loads))))
             if moves:
                 self._make(random.choice(moves))
-        while self._relieve_fullest():
+        while self._compared_pairs <= MOST_RESTART_PAIRS and self._relieve_fullest():
             pass
         if self._fillings()[0] > fullest:
             self._return_to(chosen)
