@@ -68,10 +68,13 @@ class Sources:
 
         Brokers of one cluster refuse it (STALE_CONTROLLER_EPOCH); requests of controllers have no cluster id.
         """
-        epoch, since = self._newest
-        if request.message.controller_epoch > epoch:
-            self._newest = request.message.controller_epoch, request.time
-        elif request.message.controller_epoch < epoch and since is not None and request.time is not None:
+        epoch = getattr(request.message, "controller_epoch", None)  # None if the request could not be decoded
+        newest, since = self._newest
+        if epoch is None:
+            return
+        if epoch > newest:
+            self._newest = epoch, request.time
+        elif epoch < newest and since is not None and request.time is not None:
             is_outdated = request.time > since + ZOMBIE_SECONDS
             self._counts[request.name, request.file].outdated += is_outdated
 

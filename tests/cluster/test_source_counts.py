@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import kwire
 from kwire import messages
 from kwire.cluster import Observation, model_of
 
@@ -21,3 +22,10 @@ def test_requests_of_another_cluster_without_cluster_ids_are_noted() -> None:
     ]
     assert notes(stop(7, 0.0, "a"), stop(6, 5.0, "b")) == []  # on its way when the next controller began
     assert notes(stop(6, 0.0, "a"), stop(7, 100.0, "b"), stop(7, 200.0, "a")) == []
+
+
+def test_a_request_that_could_not_be_decoded_is_counted_alone() -> None:
+    undecodable = Observation(None, kwire.codec("UpdateMetadataRequest", 5), time=150.0, file="b")
+    assert notes(stop(7, 0.0, "a"), undecodable) == [
+        "1 could not be decoded and are missing (drafts need the option profile)"
+    ]
