@@ -46,6 +46,13 @@ def test_a_reader_goes_on_where_it_was_pickled() -> None:
     assert (reader.limit, reader.count, reader.rest) == (100, 3, b"")
 
 
+def test_a_reader_that_is_held_takes_no_bytes_quickly_before_it_is_restarted() -> None:
+    reader = kwire.FrameReader()
+    reader.hold()
+    assert reader.quick(FRAMES[0]) is None
+    assert (reader.restart(40), reader.quick(FRAMES[0]), reader.offset) == (b"", FRAMES[0], 48)
+
+
 @given(st.lists(st.integers(1, 9) | st.integers(1, 3 * LEAST_PART), min_size=1))
 def test_a_joiner_gives_the_frames_of_a_reader(sizes: list[int]) -> None:
     large = (4 * LEAST_PART).to_bytes(4, "big") + bytes(range(256)) * (LEAST_PART // 64)
